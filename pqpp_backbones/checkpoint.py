@@ -181,13 +181,10 @@ def write_checkpoint(
 
     Raises:
         OSError: the disk has no room for it.
-        CheckpointError: a further file is not allowed, a weight is no finite number, or the folder
-            holds something else, see `check_place`.
+        CheckpointError: a weight is no finite number, or the folder holds something else, see
+            `check_place`.
     """
     place = expanded(folder).absolute()
-    unknown = sorted(set(files or {}) - set(EXTRA_FILES))
-    if unknown:
-        raise CheckpointError(f"a checkpoint holds no {unknown[0]!r}; see EXTRA_FILES")
     broken = [name for name, array in tensors.items() if not _is_finite(array)]
     if broken:
         raise CheckpointError(

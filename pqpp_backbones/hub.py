@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pqpp_hub
-from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.errors import CheckpointError
-from pqpp_backbones.foreign import field_of
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.eval_results import RESULTS
@@ -59,8 +57,3 @@ def model_folder(path: Any) -> Path:
     if not folder.is_dir():
         raise CheckpointError(f"there is no folder {folder}; save the model first")
     return folder
-
-
-def model_type_of(path: Any) -> str | None:
-    """Return what kind of transformers' model a folder holds, None where it tells none."""
-    return field_of(expanded(path) / CONFIG, "model_type")

@@ -310,9 +310,11 @@ class ModelsPush(Push, Command):
 
     def _push_of(self, name: str, beside: dict[str, Path]) -> Callable:
         """Return what publishes a model of the kind that a folder holds."""
-        from pqpp_backbones.hub import model_type_of
+        from pqpp_backbones.checkpoint import CONFIG
+        from pqpp_backbones.foreign import field_of
+        from pqpp_files.paths import expanded
 
-        if model_type_of(name) == "rahf":
+        if field_of(expanded(name) / CONFIG, "model_type") == "rahf":
             from pqpp_feedback.rahf.feedback import push_feedback_model
 
             return push_feedback_model

@@ -8,6 +8,7 @@ from transformers import AutoConfig, PreTrainedConfig
 from transformers.utils import ModelOutput
 
 from pqpp_backbones.checkpoint import OF_FILES
+from pqpp_models.targets import check_limits, resolve_targets
 
 
 class PredictorConfig(PreTrainedConfig):
@@ -26,7 +27,9 @@ class PredictorConfig(PreTrainedConfig):
     format_version: int = 1
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Build the backbone's configuration."""
+        """Check the targets and build the backbone's configuration."""
+        self.targets = list(resolve_targets(self.targets or ["mean_hbpp"]))
+        check_limits(self.targets, self.limits)
         if self.BACKBONE:
             backbone = vars(self)["backbone_config"]
             if not isinstance(backbone, PreTrainedConfig):

@@ -206,7 +206,9 @@ class Predictor(Saved):
         shape = (len(read), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
         uncertain = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
-        asked = self._with_parts(chosen)
+        means = (target for target in chosen if target in self.record.means)
+        parts = (part for mean in means for part in parts_of_mean(mean, self.targets))
+        asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
         if unlearned := [target for target in chosen if target in self.unlearned]:
             _log.warning(
                 "%s: this %s has not learned it (it was no better than chance on prompts left out "
@@ -254,17 +256,13 @@ class Predictor(Saved):
         fitted = fitted if known is None else known | fitted
         self.record = replace(self.record, rows=fitted, means=means)
 
-    def _with_parts(self, targets: tuple[str, ...]) -> tuple[str, ...]:
-        """Return targets and, after them, what is needed to compute the means among them."""
-        means = (target for target in targets if target in self.record.means)
-        parts = (part for mean in means for part in parts_of_mean(mean, self.targets))
-        return tuple(dict.fromkeys((*targets, *parts)))
-
     def _parts(
         self, rows: list[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the rows whose prompts are not blank, and their places, some at a time."""
-        places = np.array([at for at, row in enumerate(rows) if not _is_blank(row)], dtype=np.int64)
+        texts = (row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows)
+        known = [at for at, text in enumerate(texts) if not isinstance(text, str) or text.strip()]
+        places = np.array(known, dtype=np.int64)
         starts: Iterable[int] = range(0, len(places), self.chunk_size)
         if progress:
             from tqdm.auto import tqdm
@@ -412,9 +410,3 @@ class Predictor(Saved):
                 "Predictor.from_pretrained"
             )
         return predictor
-
-
-def _is_blank(row: Any) -> bool:
-    """Tell whether a row's prompt is there and has nothing in it."""
-    prompt = row.get(COLUMN) if isinstance(row, Mapping) else row
-    return isinstance(prompt, str) and not prompt.strip()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from pqpp_backbones.training.reading import reading
 from pqpp_datasets.errors import OptionError
 
 _AT_ONCE = 16_384
@@ -102,41 +103,19 @@ def dataset_rows(
         The rows, and the split that was named or is the usual one.
 
     Raises:
-        OptionError: There is no such dataset, configuration, split or column, or a prompt is no
-            text; the message begins with the argument.
+        OptionError: There is no such configuration, split or column, or a prompt is no text.
+        RecipeError: There is no such dataset.
     """
-    import datasets
-    from datasets.exceptions import DatasetGenerationError
-
-    from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_files.errors import PqppError, in_a_line
-    from pqpp_files.write_beside import is_full, naming
-    from pqpp_hub.reasons import reason_behind
-
     try:
         places = {"data_dir": data_dir, "image_dir": image_dir}
-        rows, split = _loaded(dataset, subset, split, places, column, usual_split)
-        if keeps_images or image_dir is not None:
-            rows = with_kept_images(rows, dataset, image_dir)
+        with reading(dataset, "check `dataset`"):
+            rows, split = _loaded(dataset, subset, split, places, column, usual_split)
+            if keeps_images or image_dir is not None:
+                rows = with_kept_images(rows, dataset, image_dir)
     except OptionError as error:
         raise OptionError(
             re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
         ) from None
-    except Exception as error:
-        if isinstance(error, PqppError):
-            raise
-        if is_full(error):
-            with naming(datasets.config.HF_DATASETS_CACHE):
-                raise
-        # The texts of the Hub's client may hold request headers, and with them a token.
-        refused = reason_behind(error)
-        if refused is not None:
-            raise OptionError(f"`dataset` {dataset}: it {refused}") from None
-        is_ours = (subset or dataset) in BENCHMARKS
-        if is_ours and not isinstance(error, (ValueError, OSError, DatasetGenerationError)):
-            raise  # of another's folder `datasets` may stumble over anything
-        reason = in_a_line(error, named=False)
-        raise OptionError(f"`dataset` {dataset}: {reason}") from None
     return _with_prompts(rows, dataset, column), split
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import CheckpointError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.errors import MissingExtraError, in_a_line
 from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
@@ -174,7 +174,7 @@ def loaded_from(folder: Path) -> Any:
         loaded = predictor_class(kind).from_checkpoint(folder, config, tensors)
         loaded.record = record
         loaded._try()
-    except PqppError:
+    except (CheckpointError, MissingExtraError):
         raise
     except Exception as error:  # whatever a foreign folder may bring about
         raise CheckpointError(

@@ -19,7 +19,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
 from pqpp_models import registration
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import check_limits, resolve_targets, target_limits
+from pqpp_models.targets import resolve_targets, target_limits
 
 if TYPE_CHECKING:
     import torch
@@ -105,7 +105,6 @@ class TorchPredictor(Predictor):
         )
         for weight in model.parameters():  # a file's tensors lie unaligned: other last digits
             weight.data = weight.data.clone()
-        check_limits(model.config.targets, getattr(model.config, "limits", None))
         return cls(model, cls.load_processor(folder), config.get("training"))
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:

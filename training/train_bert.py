@@ -8,8 +8,8 @@ Examples::
   torchrun --nproc_per_node 2 -m pqpp_training.train_bert --config bert
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -106,10 +106,8 @@ def train(recipe: BertRecipe) -> Outcome:
     return outcome
 
 
-def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Train by the words of a command line."""
-    run_script(train, BertRecipe, __doc__, words, prog)
-
+main = partial(run_script, train, BertRecipe, __doc__)
+"""Trains by the words of a command line."""
 
 if __name__ == "__main__":
     or_exit(main)

@@ -8,8 +8,9 @@ Examples::
   pqpp train clip --config clip_retrieval --dataset my_folder
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,10 +169,8 @@ def train(recipe: ClipRecipe) -> Outcome:
     return outcome
 
 
-def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Train by the words of a command line."""
-    run_script(train, ClipRecipe, __doc__, words, prog)
-
+main = partial(run_script, train, ClipRecipe, __doc__)
+"""Trains by the words of a command line."""
 
 if __name__ == "__main__":
     or_exit(main)

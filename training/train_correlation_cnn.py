@@ -10,6 +10,7 @@ Examples::
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +131,8 @@ def train(recipe: CnnRecipe) -> Outcome:
     return outcome
 
 
-def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Train by the words of a command line."""
-    run_script(train, CnnRecipe, __doc__, words, prog)
-
+main = partial(run_script, train, CnnRecipe, __doc__)
+"""Trains by the words of a command line."""
 
 if __name__ == "__main__":
     or_exit(main)

@@ -8,7 +8,6 @@ Examples::
       --data-dir scenes/richhf --pickapic-dir scenes/pickapic
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -121,7 +120,6 @@ class RahfTrainer(PerformanceTrainer):
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Return the figures of the validation split."""
-        self.check_weights()
         examples = self.eval_dataset
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))
@@ -195,10 +193,8 @@ def train(recipe: RahfRecipe) -> Outcome:
     return outcome
 
 
-def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Train by the words of a command line."""
-    run_script(train, RahfRecipe, __doc__, words, prog)
-
+main = partial(run_script, train, RahfRecipe, __doc__)
+"""Trains by the words of a command line."""
 
 if __name__ == "__main__":
     or_exit(main)

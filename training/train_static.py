@@ -21,7 +21,7 @@ Examples::
 
 import json
 import tempfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +90,8 @@ def train(recipe: StaticRecipe) -> None:
     print(f"saved to {recipe.output_dir}")
 
 
-def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Train by the words of a command line."""
-    run_script(train, StaticRecipe, __doc__, words, prog)
-
+main = partial(run_script, train, StaticRecipe, __doc__)
+"""Trains by the words of a command line."""
 
 if __name__ == "__main__":
     or_exit(main)

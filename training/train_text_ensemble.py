@@ -12,7 +12,7 @@ Examples::
 """
 
 import json
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -50,10 +50,8 @@ def train(recipe: EnsembleRecipe) -> None:
     print(f"saved to {recipe.output_dir}")
 
 
-def main(words: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Train by the words of a command line."""
-    run_script(train, EnsembleRecipe, __doc__, words, prog)
-
+main = partial(run_script, train, EnsembleRecipe, __doc__)
+"""Trains by the words of a command line."""
 
 if __name__ == "__main__":
     or_exit(main)

@@ -146,7 +146,8 @@ class Service:
             raise ServiceError(f"{self.url}: not the address of an endpoint; correct it") from None
         text = self.cleaned(raw.decode("utf-8", "replace"))
         if response.status_code in _AGAIN:
-            seconds = _seconds(response.headers.get("Retry-After"))
+            told = response.headers.get("Retry-After", "").strip()
+            seconds = float(told) if told.isdecimal() and len(told) < 10 else None
             return NoAnswer(f"status {response.status_code}", seconds)
         if response.status_code != 200:
             said = self._said(text)
@@ -178,11 +179,3 @@ class Service:
             with contextlib.suppress(ValueError):
                 text = json.dumps(json_of(text), ensure_ascii=False)
         return text.replace(self._key, "***")
-
-
-def _seconds(text: str | None) -> float | None:
-    try:
-        seconds = float(text or "")
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < 1e9 else None

@@ -121,3 +121,16 @@ class HubOptions(Options):
             raise RecipeError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
             raise RecipeError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")
+
+
+def diverged(reason: str, step: int, rate: float, option: str = "learning_rate") -> RecipeError:
+    """Return the error of a training that diverged; `option` is what the learning rate is called.
+
+    Example:
+        >>> str(diverged("the loss is nan", 3, 0.5)).partition(";")[0]
+        'the training diverged: the loss is nan at step 3, learning rate 0.5'
+    """
+    remedy = f"take a lower {option}, and another output"
+    return RecipeError(
+        f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
+    )

@@ -3,8 +3,8 @@
 import contextlib
 from collections.abc import Iterator
 
-from pqpp_backbones.errors import ModelError
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_files.errors import PqppError
 from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import is_full, naming
 from pqpp_hub.reasons import reason_behind
@@ -26,7 +26,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
 
     try:
         yield
-    except (BenchmarkError, ModelError, RecipeError):
+    except PqppError:
         raise
     except Exception as error:
         if isinstance(error.__cause__, BenchmarkError):

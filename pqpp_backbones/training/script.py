@@ -18,8 +18,8 @@ def run_script(
     train: Callable[[Any], object],
     kind: type[Options],
     about: str | None,
-    words: Sequence[str] | None,
-    prog: str | None,
+    words: Sequence[str] | None = None,
+    prog: str | None = None,
 ) -> None:
     """Read a trainer's recipe from words, those of the command line if None, and train.
 
@@ -95,8 +95,7 @@ def or_exit(main: Callable[[], Any]) -> None:
         >>> or_exit(lambda: 0)
     """
     try:
-        with told_in_a_line():
-            main()
+        main()
     except (PqppError, OSError) as error:
         print(f"error: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)

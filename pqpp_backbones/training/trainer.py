@@ -18,10 +18,9 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.pretrained import is_finite
-from pqpp_backbones.training.divergence import diverged
-from pqpp_backbones.training.options import OptimisationOptions
+from pqpp_backbones.training.options import OptimisationOptions, diverged
 from pqpp_backbones.training.publish import check_push
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import RecipeError
@@ -71,7 +70,9 @@ def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     try:
         return TrainingArguments(**options | {n: _value(t) for n, t in further.items()})
     except (TypeError, ValueError, RuntimeError, ImportError) as error:
-        raise RecipeError(f"transformers refuses the options: {_line(error)}") from None
+        raise RecipeError(
+            f"transformers refuses the options: {in_a_line(error, named=False)}"
+        ) from None
 
 
 def newest_checkpoint(folder: Path) -> Path | None:
@@ -112,7 +113,9 @@ class PerformanceTrainer(Trainer):
         try:
             super().__init__(model, arguments, **options)
         except (ValueError, RuntimeError, ImportError) as error:
-            raise RecipeError(f"transformers refuses the training: {_line(error)}") from None
+            raise RecipeError(
+                f"transformers refuses the training: {in_a_line(error, named=False)}"
+            ) from None
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
         # A sharded model is taken apart in place; a whole one takes the best weights at the end.
@@ -212,15 +215,6 @@ class PerformanceTrainer(Trainer):
         self.sampler = LengthGroupedSampler(size, lengths=lengths, generator=generator)
         return self.sampler
 
-    def evaluate(self, *args: Any, **options: Any) -> dict[str, float]:
-        """Evaluate, of weights that are finite."""
-        self.check_weights()
-        return super().evaluate(*args, **options)
-
-    def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
-        self.check_weights()
-        super()._save_checkpoint(model, trial)
-
     def check_weights(self) -> None:
         """End a training that diverged.
 
@@ -268,8 +262,11 @@ class _Epochs(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         if state.epoch == int(state.epoch):  # the end of an epoch is saved with its evaluation
             control.should_save = False
+        if control.should_save:
+            self.trainer.check_weights()
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
+        self.trainer.check_weights()
         control.should_save = True
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
@@ -292,17 +289,15 @@ def _unpacking(checkpoint: Path | str | None) -> Iterator[None]:
         yield
     except Exception as error:  # of json, safetensors, zipfile or pickle, each its own
         remedy = "remove it, to go on from an older one or from the beginning"
-        raise RecipeError(f"{checkpoint} is damaged ({_line(error)}); {remedy}") from None
+        raise RecipeError(
+            f"{checkpoint} is damaged ({in_a_line(error, named=False)}); {remedy}"
+        ) from None
 
 
 def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     # Cloned, since safetensors refuses tensors that share memory (tied weights).
     copies = {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
     write_whole(path, save(copies))
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
 
 
 def _value(text: str) -> Any:

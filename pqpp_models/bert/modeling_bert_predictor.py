@@ -61,7 +61,8 @@ class BertPredictorConfig(PredictorConfig):
         """Check the pooling and name the outputs by their targets."""
         if self.pooling not in POOLINGS:
             raise ValueError(f"`pooling` is {self.pooling!r}; choose among {', '.join(POOLINGS)}")
-        self.targets = list(self.targets or ["mean_hbpp"])
+        super().__post_init__(**kwargs)
+        assert self.targets is not None
         if self.target_weights is not None and len(self.target_weights) != len(self.targets):
             raise ValueError(
                 f"`target_weights` has {len(self.target_weights)} values; give one for each of the "
@@ -69,7 +70,6 @@ class BertPredictorConfig(PredictorConfig):
             )
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}
-        super().__post_init__(**kwargs)
 
 
 announce(BertPredictorConfig)

@@ -77,8 +77,13 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
             table = add_kept_images(table, recipe.dataset, recipe.image_dir)
-    if recipe.source is not None:
-        table = _of_source(table, recipe.source, split)
+    if recipe.source is not None:  # the paper's Tables 6, 7 and 9 train on one
+        sources = list(table["source"]) if "source" in table.column_names else []
+        if recipe.source not in sources:
+            known = ", ".join(dict.fromkeys(sources)) or "no column source"
+            raise RecipeError(f"`source` is {recipe.source!r}; {split} has {known}")
+        rows = [index for index, source in enumerate(sources) if source == recipe.source]
+        table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
     known = targets_of(table.features)
@@ -143,18 +148,6 @@ def _prompts(table: Any, split: str) -> list[str]:
                 "the row or leave it out"
             )
     return prompts
-
-
-def _of_source(table: Any, source: str, split: str) -> Any:
-    """Return the rows of one source: the paper's Tables 6, 7 and 9 train on one."""
-    if "source" not in table.column_names:
-        raise RecipeError(f"`source` is {source!r}, but {split} has no column source; leave it out")
-    sources = list(table["source"])
-    if source not in sources:
-        raise RecipeError(
-            f"`source` is {source!r}; {split} has {', '.join(dict.fromkeys(sources))}"
-        )
-    return table.select([index for index, other in enumerate(sources) if other == source])
 
 
 def _targets(table: Any, names: Sequence[str], split: str, known: Limits) -> NDArray[np.float64]:

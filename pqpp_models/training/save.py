@@ -1,7 +1,6 @@
 """What becomes of a trained predictor: its folder, its card and the Hub."""
 
 from pathlib import Path
-from typing import Any
 
 from pqpp_backbones.training.publish import describe_run, push_if_wanted
 from pqpp_backbones.training.trainer import Outcome
@@ -28,25 +27,18 @@ def save_predictor(
         validation: The rows that chose the epoch.
         outcome: How the training went.
     """
-    predictor.details = describe(recipe, training, validation, outcome)
+    # What hub_cards/predictors/_fine_tuned.md tells of a training.
+    data = {
+        "version": str(getattr(validation.table.info, "version", "")),
+        "train_rows": len(training),
+        "train_sha256": sha256_of_rows(training),
+        "validation_rows": len(validation),
+        "validation_sha256": sha256_of_rows(validation),
+    }
+    if fitted := FittedRows.of(training.identified).among(validation.identified).sum():
+        data["validation_fitted"] = int(fitted)
+    predictor.details = describe_run(recipe, data, outcome)
     predictor.was_fitted_to(training.identified, training.targets)
     folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
     print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")
     push_if_wanted(folder, recipe, push_to_hub)
-
-
-def describe(
-    recipe: PredictorRecipe, train: Rows, validation: Rows, outcome: Outcome
-) -> dict[str, Any]:
-    """Return what `hub_cards/predictors/_fine_tuned.md` tells of a training."""
-    data = {
-        "version": str(getattr(validation.table.info, "version", "")),
-        "train_rows": len(train),
-        "train_sha256": sha256_of_rows(train),
-        "validation_rows": len(validation),
-        "validation_sha256": sha256_of_rows(validation),
-    }
-    fitted = FittedRows.of(train.identified).among(validation.identified).sum()
-    if fitted:
-        data["validation_fitted"] = int(fitted)
-    return describe_run(recipe, data, outcome)

@@ -15,14 +15,11 @@ from support.tiny_models import REPOSITORY, save_text_encoder, save_vit  # noqa:
 from pqpp_backbones.encoder.encoding import as_batch  # noqa: E402
 from pqpp_backbones.encoder.normaliser import CURRENT  # noqa: E402
 from pqpp_backbones.encoder.pretrained import load_encoder, longest_input  # noqa: E402
-from pqpp_backbones.encoder.tokens import length_sorted  # noqa: E402
 from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_models import (  # noqa: E402
     TARGETS,
     CheckpointError,
     Predictor,
-    PredictorError,
-    list_predictors,
 )
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
     BertForPerformancePrediction,
@@ -70,13 +67,6 @@ def test_predictions_are_in_range_and_do_not_depend_on_the_neighbours(encoder):
     assert np.allclose(found[0], found[5], atol=1e-6)
     assert (found[:, :3] >= -1).all() and (found[:, :3] <= 2).all()
     assert (found[:, 3:] >= 0).all() and (found[:, 3:] <= 1).all()
-
-
-def test_targets_are_chosen_by_name(encoder):
-    predictor = new_predictor(encoder)
-    both = predictor.predict(PROMPTS, "mean_rr, glide_hbpp")
-    assert np.array_equal(both, predictor.predict(PROMPTS)[:, [8, 0]])
-    assert predictor.predict([], "mean_rr").shape == (0, 1)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
@@ -129,11 +119,6 @@ def test_labels_that_are_not_known_do_not_count(encoder):
     assert nothing.item() == 0
 
 
-def test_batches_of_like_length_hold_every_row_once():
-    batches = length_sorted([3, 9000, 1, 2, 3], 2)
-    assert [b.tolist() for b in batches] == [[1], [0, 4], [3, 2]]
-
-
 def test_saved_predictor_predicts_the_same(encoder, tmp_path):
     predictor = new_predictor(encoder, targets=["mean_rr"])
     folder = predictor.save_pretrained(tmp_path / "saved")
@@ -160,7 +145,7 @@ def test_what_transformers_saves_is_loaded_too(encoder, tmp_path):
     [
         ({"head_size": 7}, "does not fit config.json"),
         ({"pooling": "sum"}, "is not usable"),
-        ({"targets": ["mean_love"]}, "does not fit config.json"),
+        ({"targets": ["mean_love"]}, "is not usable"),
         ({"backbone_config": {"model_type": "no_such_model"}}, "is not usable"),
         ({"weights_sha256": "0" * 64}, "damaged or belongs to another"),
         ({"max_length": 512}, "`max_length` is 512, but the encoder takes 128 tokens"),
@@ -181,18 +166,6 @@ def test_a_missing_tokenizer_is_told(encoder, tmp_path):
         (folder / name).unlink()
     with pytest.raises(CheckpointError, match="holds no usable bert"):
         Predictor.from_pretrained(folder)
-
-
-def test_the_bare_name_tells_how_to_get_weights(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(PredictorError, match="pqpp train bert"):
-        Predictor.from_pretrained("bert")
-    assert "bert" not in list_predictors()
-
-
-def test_a_pooling_that_is_not_known_is_refused():
-    with pytest.raises(ValueError, match="choose among cls, pooler, mean"):
-        BertPredictorConfig(pooling="max")
 
 
 def test_auto_classes_know_it_as_soon_as_transformers_is_imported(encoder, tmp_path):

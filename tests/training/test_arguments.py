@@ -1,7 +1,6 @@
 """Recipes from YAML and flags: precedence, types, and errors in one line."""
 
 import dataclasses
-import os
 
 import pytest
 
@@ -10,8 +9,6 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
-from pqpp_cli.train import TRAINERS
-from pqpp_files.options.flags import flag_of
 from pqpp_files.options.option import NEEDED, Options, RecipeError, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
 from pqpp_models import TARGETS
@@ -39,23 +36,12 @@ def test_all_targets_are_the_default():
     assert parse().targets == list(TARGETS)
 
 
-def test_every_field_is_a_flag_with_help(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        parse("--help")
-    text = capsys.readouterr().out
-    assert "examples:\n  an example" in text
-    for field in dataclasses.fields(PredictorRecipe):
-        assert flag_of(field.name) in text
-        assert field.metadata["help"]
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--save_steps", "0"], "`save_steps` is 0; it must be above 0"),
         (["--save_steps", "many"], "`save_steps` is 'many'; it must be a whole number"),
         (["--save_strategy", "never"], "choose among epoch, steps"),
-        (["--warmup_steps", "-1"], "`warmup_steps` is -1.0"),
         (["--push_to_hub"], "needs `hub_model_id`"),
         (["--targets", "mean_hbp"], "did you mean 'mean_hbpp'"),
         (["--config", "no.yaml"], "cannot be read"),
@@ -73,9 +59,7 @@ def test_values_that_are_not_allowed(flags, message, tmp_path, monkeypatch):
     [
         ("learning_rat: 1", "did you mean 'learning_rate'"),
         ("- seed", "holds no `name: value` lines"),
-        ("a: [", "is no YAML"),
         ("seed: 1.5", "`seed` is 1.5"),
-        ("bf16: 1", "`bf16` is 1"),
         ("model: 3", "`model` is 3"),
     ],
 )
@@ -106,21 +90,6 @@ def recipe_of(script):
     return kind, [part for f in needed for part in (f"--{f.name}", there[f.metadata.get("path")])]
 
 
-PLACES = ("_dir", "cache", "captions", "model", "dataset", "geneval", "parti")
-NO_PLACES = {"collection_captions", "labelled_captions", "hub_model_id", "max_validation_rows"}
-
-
-def paths_of(script):
-    """Return the options of a script that name a place, with what they name there."""
-    kind, _ = recipe_of(script)
-    fields = {f.name: f for f in dataclasses.fields(kind) if f.name not in NO_PLACES}
-    told = {name: f.metadata.get("path") for name, f in fields.items()}
-    words = [n for n, f in fields.items() if {"file", "folder"} & {*f.metadata["help"].split()}]
-    suspected = {*words, *(name for name in told if name.endswith(PLACES))}
-    # A benchmark's folder is looked at where the dataset is known to be one.
-    return {name: told[name] or ("folder" if name == "data_dir" else None) for name in suspected}
-
-
 @pytest.mark.parametrize("script", RECIPES)
 def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -133,9 +102,8 @@ def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, 
         "name": {"./nowhere": "there is no such folder", "a_file": "a file; name a folder"},
         "output": {"a_file": "is a file; name a folder", "a_file/in": "is a file; name a folder"},
     }
-    paths = paths_of(script)
-    assert "output_dir" in paths
-    for name, what in paths.items():
+    told = {f.name: f.metadata.get("path") for f in dataclasses.fields(kind)}
+    for name, what in {name: what for name, what in told.items() if what}.items():
         at = needed.index(f"--{name}") if f"--{name}" in needed else len(needed)
         others = needed[:at] + needed[at + 2 :]
         for value, said in wrong[what].items():
@@ -162,37 +130,11 @@ def test_what_may_be_read_or_written_is_let_pass(tmp_path, monkeypatch):
     assert parse_recipe(kind, "", "", [*needed, "--dataset", "owner/data", "--data_dir", "part"])
 
 
-def test_what_may_not_be_read_is_refused(tmp_path, monkeypatch):
-    kind, needed = recipe_of("rahf")
-    monkeypatch.setattr("os.access", lambda _, mode: not mode & os.R_OK)
-    with pytest.raises(RecipeError, match=r"`data_dir` is .*; you may not read this folder"):
-        parse_recipe(kind, "", "", [*needed, "--data_dir", str(FOLDER), "--output", str(tmp_path)])
-
-
-def test_every_script_and_every_recipe_is_tried():
-    assert set(RECIPES) == set(TRAINERS)
-    named = [name for names in RECIPES.values() for name in names]
-    assert sorted(named) == sorted(path.stem for path in REPOSITORY.glob("[pt]*/**/recipes/*.yaml"))
-
-
 @pytest.mark.parametrize("script", RECIPES)
 def test_every_recipe_of_a_script_is_accepted(script):
     kind, needed = recipe_of(script)
     for name in RECIPES[script]:
         assert parse_recipe(kind, "", "", ["--config", name, *needed]).output_dir
-
-
-@pytest.mark.parametrize("script", RECIPES)
-def test_every_script_speaks_the_one_vocabulary(script):
-    kind, needed = recipe_of(script)
-    names = {field.name for field in dataclasses.fields(kind)}
-    assert not names & {"config", "recipe", "out", "output", "dataset_config", "benchmark", "file"}
-    assert "output_dir" in names
-    assert ("subset" in names) == ("dataset" in names) == ("data_dir" in names)
-    for flag in ("--output", "--output-dir", "--output_dir"):
-        assert parse_recipe(kind, "", "", [flag, "there", *needed]).output_dir == "there"
-    for field in dataclasses.fields(kind):
-        assert field.metadata["help"]
 
 
 def test_hyphens_and_other_names(tmp_path):
@@ -213,16 +155,12 @@ def test_hyphens_and_other_names(tmp_path):
     ("content", "message"),
     [
         ("learning_rate: .inf", "`learning_rate` is inf; it must be a finite number"),
-        ("learning_rate: .nan", "`learning_rate` is nan; it must be a finite number"),
         ("seed: .inf", "`seed` is inf; it must be a whole number"),
         ("seed: " + "9" * 5000, "is no YAML"),
         ("seed: " + "9" * 400, "`seed` is 9.*; it must be a finite number"),
-        ("max_grad_norm: 0", "`max_grad_norm` is 0.0; it must be above 0"),
         ("model: " + "[" * 20_000, "is no YAML .RecursionError"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is no YAML"),
-        ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
-        ("1: " + "x" * 1000, "a recipe has no `1`"),
-        ("? [1, 2]\n: 3", "is no YAML"),
+        ("#" * 1_000_001, "is larger than a megabyte"),
         ("x" * 1000 + ": 3", "a recipe has no `xxx"),
     ],
 )
@@ -232,11 +170,6 @@ def test_hostile_files_end_in_one_short_line(content, message, tmp_path):
     with pytest.raises(RecipeError, match=message) as caught:
         parse("--config", str(path))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
-
-
-def test_a_number_of_5000_digits_as_a_flag():
-    with pytest.raises(RecipeError, match=r"`seed` is '999.*; it must be a whole number"):
-        parse("--seed", "9" * 5000)
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -43,14 +43,8 @@ def trained(script, tmp_path, cache):
 
     def run(dataset: str, *flags: str):
         words = ("--dataset", dataset, "--model", str(save_text_encoder(tmp_path / "encoder")))
-        words += (
-            "--output_dir",
-            str(tmp_path / "run"),
-            "--num_train_epochs",
-            "1",
-            "--per_device_train_batch_size",
-            "8",
-        )
+        words += ("--output_dir", str(tmp_path / "run"), "--num_train_epochs", "1")
+        words += ("--per_device_train_batch_size", "8")
         recipe = parse_recipe(script.BertRecipe, "", "", [*words, *flags])
         script.train(recipe)
         return tmp_path / "run" / "model"

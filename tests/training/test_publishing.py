@@ -118,27 +118,3 @@ def test_what_is_pushed_predicts_the_same_when_pulled(make, hub, tmp_path):
     assert done.returncode == 0, done.stderr
     for found in json.loads(done.stdout.splitlines()[-1]):
         np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_a_token_that_may_only_read_is_told_before_the_training(hub, tmp_path):
-    script, recipe, _ = text(tmp_path)
-    recipe |= {"push_to_hub": True, "hub_model_id": "pqpp/made", "num_train_epochs": 1}
-    (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
-    here = hub.environment(tmp_path / "home", "hf_reader")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            f"pqpp_training.train_{script}",
-            "--config",
-            "recipe.yaml",
-        ],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "ACCELERATE_USE_CPU": "true", **here},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 2
-    assert "error: the Hub model 'pqpp/made'" in done.stderr and "write permission" in done.stderr
-    assert "Traceback" not in done.stderr and not [*(tmp_path / "runs").rglob("*.safetensors")]

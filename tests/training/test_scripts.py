@@ -16,17 +16,15 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
 from pqpp_backbones.training.publish import check_model_folder, refuse_finished
 from pqpp_backbones.training.script import told_in_a_line
-from pqpp_cli.train import TRAINERS
 from pqpp_files.options.option import RecipeError
 
 
-@pytest.mark.parametrize("script", TRAINERS)
-def test_a_missing_package_ends_a_script_in_one_line(script, tmp_path):
+def test_a_missing_package_ends_a_script_in_one_line(tmp_path):
     code = (
         "import sys\n"
         "for name in ('torch', 'transformers', 'accelerate', 'peft'): sys.modules[name] = None\n"
         "from pqpp_cli.main import main\n"
-        f"sys.exit(main(['train', {script!r}, '--seed', '1']))\n"
+        "sys.exit(main(['train', 'bert', '--seed', '1']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -14,6 +14,7 @@ watch over both.
 """
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,8 +33,9 @@ from transformers import PreTrainedModel
 from pqpp_backbones.encoder.encoding import as_batch, embed
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.tokens import encode
-from pqpp_backbones.training.divergence import Divergence
+from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.number_format import check_number_format, number_format
+from pqpp_backbones.training.options import diverged
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles
@@ -78,7 +80,7 @@ def descend(
     rates = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
     optimizer = torch.optim.AdamW(parameters, **rates, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-    divergence, step = Divergence(option), 0
+    step, rate = 0, settings.learning_rate
     model.train()
     for epoch in (shown := tqdm(range(settings.epochs), bar, unit="epoch", disable=bar is None)):
         total, batches = 0.0, batches_of(epoch)
@@ -89,11 +91,13 @@ def descend(
             if largest_gradient is not None:
                 nn.utils.clip_grad_norm_(model.parameters(), largest_gradient)
             optimizer.step()
-            step += 1
-            divergence.note(step, schedule.get_last_lr()[0], loss)
+            step, rate = step + 1, schedule.get_last_lr()[0]
             schedule.step()
             total += loss.item()
-        divergence.check(model)
+            if not math.isfinite(total):
+                raise diverged(f"the loss is {loss.item()}", step, rate, option)
+        if not is_finite(model):
+            raise diverged("a weight is NaN or infinite", step, rate, option)
         shown.set_postfix(loss=f"{total / len(batches):.5f}")
     model.eval()
 
