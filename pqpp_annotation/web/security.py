@@ -207,20 +207,16 @@ def read_secret(folder: Path, name: str) -> str:
         return given
     path = folder / f".{name}.secret"
     if not path.exists():
-        _write_once(path, secrets.token_urlsafe(48))
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # for its owner's eyes
+            with os.fdopen(os.open(beside, flags, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(48))
+            with contextlib.suppress(FileExistsError):  # another process was first
+                os.link(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
         raise StudyError(f"{path} is damaged; delete it, and everybody signs in again")
     return kept
-
-
-def _write_once(path: Path, secret: str) -> None:
-    """Write a new secret for its owner's eyes; another process may be first."""
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secret)
-        with contextlib.suppress(FileExistsError):
-            os.link(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
