@@ -1,4 +1,4 @@
-"""Files of other tools: votes as Label Studio's and Argilla's, prompts and answers from elsewhere."""
+"""Files of other tools: votes as theirs, their prompts and images, and answers from elsewhere."""
 
 import json
 from collections import defaultdict

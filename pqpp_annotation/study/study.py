@@ -54,7 +54,7 @@ class Admission(Options):
 
     min_kappa: float = option(MIN_KAPPA, "least kappa with each control member")
     min_reference_share: float = option(MIN_REFERENCE_SHARE, "reference images found relevant")
-    exclude: str | None = option(None, "`flagged`, as of `pqpp build`")
+    exclude: str | None = option(None, "as of `pqpp build`", choices=("flagged",))
 
 
 @dataclass(kw_only=True)
@@ -153,9 +153,6 @@ class Study(Options):
             raise StudyError(
                 f"name is {self.name!r:.80}; use lower-case letters, digits and hyphens"
             )
-        exclude = self.admission.exclude
-        if exclude not in (None, "flagged"):
-            raise StudyError(f"exclude is {exclude!r:.40}; write flagged, or leave it out")
         if not self.database:
             raise StudyError("database: it is empty; name a file, or $NAME of a variable")
         if re.match(r"\w[\w+]*://", self.database):

@@ -94,15 +94,12 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_own = site in ("same-origin", "none")
     if site is None:
-        is_own = origin is None or origin.partition("://")[2] in _own_names(headers)
+        # What this site may be called; no page of another site can set these headers.
+        hosts = {headers.get("host", ""), headers.get("x-forwarded-host", "")} - {""}
+        port = headers.get("x-forwarded-port", "")
+        names = hosts | {f"{host.partition(':')[0]}:{port}" for host in hosts if port.isdecimal()}
+        is_own = origin is None or origin.partition("://")[2] in names
     return None if is_own else PlainTextResponse("This came from another site.", 403)
-
-
-def _own_names(headers: Headers) -> set[str]:
-    """Return what this site may be called; no page of another site can set these headers."""
-    hosts = {headers.get("host", ""), headers.get("x-forwarded-host", "")} - {""}
-    port = headers.get("x-forwarded-port", "")
-    return hosts | {f"{host.partition(':')[0]}:{port}" for host in hosts if port.isdecimal()}
 
 
 def is_loopback(host: str | None) -> bool:
