@@ -99,7 +99,12 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             others = {"answers": _answers(db), "annotators": annotator_rows(standings)}
             others |= {"adjudications": _adjudications(db)}
             rows |= _write_tables(folder, others, "csv" if tool else format)
-            people = _people(db)
+            roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
+            people = {f"role_{role}": count for role, count in db.execute(roles)}
+            events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
+            modes = [detail["mode"] for detail in events]
+            people["withdrawn_and_deleted"] = modes.count("delete")
+            people["withdrawn_and_made_anonymous"] = modes.count("anonymous")
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         facts = {
             "study": study.name,
@@ -225,17 +230,6 @@ def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
 
 def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
     return map(dict, db.connection().execute(query).mappings())
-
-
-def _people(db: Transaction) -> dict[str, int]:
-    """Count people by role, and those who withdrew by what became of their votes."""
-    roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
-    counts = {f"role_{role}": count for role, count in db.execute(roles)}
-    events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
-    modes = [detail.get("mode", "delete") for detail in events]
-    counts["withdrawn_and_deleted"] = modes.count("delete")
-    counts["withdrawn_and_made_anonymous"] = modes.count("anonymous")
-    return counts
 
 
 def _command(

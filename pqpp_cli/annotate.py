@@ -182,7 +182,7 @@ class AnnotateImport(StudyFile, Address, Command):
     def run(self) -> None:
         """Take them in, and print the link to the rest."""
         with self.opened() as store:
-            from pqpp_annotation.continued import import_votes
+            from pqpp_annotation.tool_files import import_votes
 
             lines, token = import_votes(store, self.file, self.name)
             lines.append(self.link(store, token))

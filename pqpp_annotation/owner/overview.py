@@ -289,17 +289,21 @@ def _key(db: Transaction) -> str:
 
 def overview(db: Transaction, key: str) -> Overview:
     """Take a look at a study; `key` is as `Overview` has it."""
+    import pandas
+
     now, records = db.now(), read_records(db)
     table, votes = votes_table(db, records)
     standings = standings_of(table, options_of(db.study), verdicts(db))
     people = people_rows(db, records, standings, votes)
     progress = _progress(db, records, people)
+    moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
+    days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
     return Overview(
         key=key,
         paused=db.scalar(select(StudyRow.paused)),
         progress=progress,
-        days=_days(records),
+        days=[(day.date(), count) for day, count in days.items()],
         labels={float(label): count for label, count in labels.to_dict().items()},
         standings=standings,
         people=people,
@@ -322,14 +326,6 @@ def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> Stu
     filled, complete = int(counted.sum()), int((counted >= places).sum())
     counts = (items.work, complete, items.work * places, filled, closed)
     return StudyProgress(*counts, items.control, int(judged or 0))
-
-
-def _days(records: Records) -> list[tuple[datetime.date, int]]:
-    import pandas
-
-    moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
-    days: Any = pandas.Series(1, index=moments).resample("D").sum()
-    return [(day.date(), count) for day, count in days.items()]
 
 
 def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:

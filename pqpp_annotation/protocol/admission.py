@@ -178,17 +178,12 @@ def standings_of(
     if votes is None:
         return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
     agreements = agreements_of(votes)
-    annotators = [
-        _by_verdict(annotator, (verdicts or {}).get(annotator.name))
-        for annotator in judge_annotators(votes, agreements, options)
-    ]
+    annotators = judge_annotators(votes, agreements, options)
+    for place, annotator in enumerate(annotators):
+        verdict = (verdicts or {}).get(annotator.name)
+        if verdict == "" or (verdict and not annotator.reasons):
+            annotators[place] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
     agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
     return Standings(votes, annotators, agreements, counted, agreed)
-
-
-def _by_verdict(annotator: Annotator, verdict: str | None) -> Annotator:
-    if verdict is None or (verdict and annotator.reasons):
-        return annotator
-    return replace(annotator, reasons=(verdict,) if verdict else ())

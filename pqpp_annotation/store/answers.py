@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import CursorResult, Row, bindparam, case, func, insert, select, update
+from sqlalchemy import CursorResult, bindparam, case, func, insert, select, update
 
 from pqpp_annotation.errors import AnswerError
 from pqpp_annotation.kinds import ShownItem, Vote
@@ -93,7 +93,14 @@ def save_answer(
     if image_id not in image_ids:
         raise AnswerError("image: it is not one of this item; answer those shown")
     kind.check(value, shown, db.study.task)
-    _keep_place(db, person, shown, assignment)
+    is_held = assignment.state == "open" and assignment.expires > db.now()
+    if assignment.state != "done" and not is_held and shown.purpose == "work":
+        db.be_alone()  # the place that ended by time or by a skip is taken again, if it is there
+        if not is_free(db, person, assignment):
+            raise AnswerError(
+                "the time for this item was over and others have done it meanwhile; "
+                "go on with the next"
+            )
     if image_id in shown.answers:
         db.run(_REPLACED, assignment=assignment.id, image=image_id, current=False)
     db.run(
@@ -106,7 +113,12 @@ def save_answer(
         created=db.now(),
     )
     is_complete = len({*shown.answers, image_id}) >= len(image_ids)
-    _finish(db, assignment, person, is_complete)
+    if assignment.state != "done" and not is_complete:
+        change_assignment(db, assignment.id, state="open", expires=reserved_until(db))
+    elif assignment.state != "done":
+        change_assignment(db, assignment.id, state="done", finished=db.now())
+        if person.role == "annotator" and person.reopened is None:
+            db.run(_COUNTED, item=assignment.item_id)
     return SavedAnswer(True, is_complete)
 
 
@@ -158,27 +170,3 @@ def current_votes(store: Store) -> Iterator[Vote]:
 def _by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
     """Return rows by their `id`, which is taken out of them."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}
-
-
-def _keep_place(db: Transaction, person: Person, shown: ShownItem, assignment: Row) -> None:
-    """Take the place again that ended by time or by a skip, or say that it is gone."""
-    is_held = assignment.state == "open" and assignment.expires > db.now()
-    if assignment.state == "done" or is_held or shown.purpose != "work":
-        return
-    db.be_alone()
-    if not is_free(db, person, assignment):
-        raise AnswerError(
-            "the time for this item was over and others have done it meanwhile; go on with the next"
-        )
-
-
-def _finish(db: Transaction, assignment: Row, person: Person, is_complete: bool) -> None:
-    """Put the end of the reservation off, or close the item for this person."""
-    if assignment.state == "done":
-        return
-    if not is_complete:
-        change_assignment(db, assignment.id, state="open", expires=reserved_until(db))
-        return
-    change_assignment(db, assignment.id, state="done", finished=db.now())
-    if person.role == "annotator" and person.reopened is None:
-        db.run(_COUNTED, item=assignment.item_id)

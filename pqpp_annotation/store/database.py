@@ -170,7 +170,14 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = study_of(row.config, folder)
             else:
-                _take_over(row, given.config())
+                config = given.config()
+                for name in _FIXED:
+                    if config[name] != row.config[name]:
+                        raise StoreError(
+                            f"{name}: the study file has {config[name]!r:.60}, its database "
+                            f"{row.config[name]!r:.60}; set it back, or name another database"
+                        )
+                row.config = config
     except BaseException:
         store.close()
         raise
@@ -241,20 +248,6 @@ def _fill(url: URL, study: Study, items: Sequence[NewItem], images: Sequence[Che
         add_items(store, items, images)
 
 
-def _take_over(row: StudyRow, config: dict[str, Any]) -> None:
-    """Keep what the study file says now, if it is the study that the database is of."""
-    for name in _FIXED:
-        if config[name] != row.config[name]:
-            raise StoreError(
-                f"{name}: the study file has {config[name]!r:.60}, its database "
-                f"{row.config[name]!r:.60}; set it back, or name another database"
-            )
-    row.config = config
-
-
-_ROWS = 2_000
-
-
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
 
@@ -306,7 +299,7 @@ def _copy_rows(store: Store, target: Path) -> None:
         with store.reading() as old, engine.begin() as new:
             StudyTable.metadata.create_all(new)
             for table in StudyTable.metadata.sorted_tables:
-                rows = old.connection().execute(select(table).execution_options(yield_per=_ROWS))
+                rows = old.connection().execute(select(table).execution_options(yield_per=2_000))
                 for part in rows.mappings().partitions():
                     new.execute(insert(table), [dict(row) for row in part])
     finally:

@@ -144,10 +144,8 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
             nothing. Either way the row stays, so that an export can say how many withdrew.
 
     Raises:
-        StoreError: The mode is another, or an owner who has decided on items is to be deleted.
+        StoreError: An owner who has decided on items is to be deleted.
     """
-    if mode not in ("delete", "anonymous"):
-        raise StoreError(f"mode {mode!r:.40} is unknown; delete or anonymous")
     now = db.now()
     person = person_by_id(db, person_id, lock=True)
     if person.withdrawn is not None:
@@ -231,7 +229,9 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
         open_places(db, person)
     else:
         person.verdict = "accept" if decision == "accept" else ""
-        _take_places_back(db, person)
+        if person.reopened is not None:
+            _count_places(db, person, 1)
+        person.reopened = person.stopped = None
     db.add(Event(person_id=person.id, kind="decided", detail={"as": decision}, created=db.now()))
 
 
@@ -271,13 +271,6 @@ def open_places(db: Transaction, person: Person) -> None:
         _count_places(db, person, -1)
         held = update(Assignment).where(Assignment.person_id == person.id)
         db.execute(held.where(Assignment.state == "open").values(state="expired"))
-
-
-def _take_places_back(db: Transaction, person: Person) -> None:
-    if person.reopened is not None:
-        person.reopened = None
-        _count_places(db, person, 1)
-    person.stopped = None
 
 
 def _count_places(db: Transaction, person: Person, change: int) -> None:

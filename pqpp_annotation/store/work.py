@@ -79,21 +79,10 @@ def change_assignment(db: Transaction, assignment_id: int, **columns: Any) -> No
     db.run(_CHANGE, assignment=assignment_id, **columns)
 
 
-@dataclass(frozen=True)
-class Content:
-    """What an item shows to everybody; `images` by their ids."""
-
-    prompt: str
-    purpose: str
-    detail: dict[str, Any]
-    images: dict[int, Any]
-
-
-def content_of(db: Transaction, item_id: int) -> Content:
-    """Return what an item shows."""
+def content_of(db: Transaction, item_id: int) -> tuple[Row, dict[int, Any]]:
+    """Return what an item shows to everybody: prompt, purpose and detail; images by their ids."""
     rows = db.run(_CONTENT, item=item_id).all()
-    first = rows[0]
-    return Content(first.prompt, first.purpose, first.detail, {row.id: row for row in rows})
+    return rows[0], {row.id: row for row in rows}
 
 
 @reads
@@ -109,16 +98,16 @@ def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem
 
 def shown_of(db: Transaction, assignment: Row) -> ShownItem:
     """Return what an assignment shows."""
-    content = content_of(db, assignment.item_id)
+    item, images = content_of(db, assignment.item_id)
     seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
-    shown = {key: content.images[key] for key in shuffled(content.images, *seeds)}
+    shown = {key: images[key] for key in shuffled(images, *seeds)}
     return ShownItem(
         assignment=assignment.id,
-        prompt=content.prompt,
+        prompt=item.prompt,
         images=tuple(ShownImage(key, i.sha256, i.width, i.height) for key, i in shown.items()),
         answers=current_answers(db, assignment.id),
-        purpose=content.purpose,
-        detail=content.detail,
+        purpose=item.purpose,
+        detail=item.detail,
         position=assignment.position,
     )
 
@@ -126,9 +115,9 @@ def shown_of(db: Transaction, assignment: Row) -> ShownItem:
 @reads
 def shown_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
     """Return what an item shows: its images by their ids, those beside them by hash."""
-    content = content_of(db, item_id)
-    others = db.study.kind.other_images(content.detail)
-    return content.images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
+    item, images = content_of(db, item_id)
+    others = db.study.kind.other_images(item.detail)
+    return images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
 def current_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
@@ -388,7 +377,7 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     """
     allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
-    if content_of(db, assignment.item_id).purpose == "training":
+    if content_of(db, assignment.item_id)[0].purpose == "training":
         raise NotAllowedError("a training item cannot be skipped; answer it")
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
@@ -488,7 +477,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
             continue
         if assignment.expires > db.now():
             return assignment
-        purpose = content_of(db, assignment.item_id).purpose
+        purpose = content_of(db, assignment.item_id)[0].purpose
         if purpose != "work" or is_free(db, person, assignment):
             change_assignment(db, assignment.id, expires=reserved_until(db))
             return assignment

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import StoreError, StudyError
-from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.study.images import CheckedImage, checked_images, seen_from, unique
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study, read_study, study_of
@@ -277,7 +277,6 @@ def make_study(
     """
     from pqpp_annotation.store.database import create_store, drop_store
 
-    task_kind(kind)
     place = expanded(path)
     if place.suffix not in (".yaml", ".yml"):
         raise StudyError(f"{path}: a study file is written; name it like study.yaml")
@@ -288,7 +287,8 @@ def make_study(
             raise StudyError(
                 f"{path} is there already; add prompts to it by --add, or name another"
             )
-        name = _name_of(place)
+        stem = place.stem if place.stem != "study" else place.absolute().parent.name
+        name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         given = {"name": name, "kind": kind, "database": f"{name}.db"}
         given["prompts"] = seen_from(place.parent, file)
         if image_dir is not None:
@@ -338,12 +338,6 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
         closing(open_store(study)) as store,
     ):
         return add_items(store, items, images)
-
-
-def _name_of(place: Path) -> str:
-    stem = place.stem if place.stem != "study" else place.absolute().parent.name
-    letters = [letter if letter.isascii() and letter.isalnum() else "-" for letter in stem.lower()]
-    return "-".join("".join(letters).split("-")).strip("-")[:64] or "study"
 
 
 def _yaml_of(study: Study) -> str:

@@ -17,9 +17,6 @@ from pqpp_files.options.option import NEEDED, Options, RecipeError, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.paths import expanded
 
-_BY_CHANCE = {4: 13.1, 6: 5.8, 8: 2.7, 10: 1.2, 12: 0.6}
-"""Per cent of honest people refused after so many control images (benchmarks/early_clickers.md)."""
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -57,7 +54,7 @@ class Admission(Options):
 
     min_kappa: float = option(MIN_KAPPA, "least kappa with each control member")
     min_reference_share: float = option(MIN_REFERENCE_SHARE, "reference images found relevant")
-    exclude: str | None = option(None, "`flagged`, as of `pqpp build`")
+    exclude: str | None = option(None, "as of `pqpp build`", choices=("flagged",))
 
 
 @dataclass(kw_only=True)
@@ -156,9 +153,6 @@ class Study(Options):
             raise StudyError(
                 f"name is {self.name!r:.80}; use lower-case letters, digits and hyphens"
             )
-        exclude = self.admission.exclude
-        if exclude not in (None, "flagged"):
-            raise StudyError(f"exclude is {exclude!r:.40}; write flagged, or leave it out")
         if not self.database:
             raise StudyError("database: it is empty; name a file, or $NAME of a variable")
         if re.match(r"\w[\w+]*://", self.database):
@@ -181,13 +175,11 @@ class Study(Options):
     def doubt(self) -> str | None:
         """Return what a setting does that few would want; None where there is none such."""
         least = self.reopen_after
-        if least is None or least >= max(_BY_CHANCE):
+        if least is None or least >= 12:
             return None
-        share = _BY_CHANCE[min(count for count in _BY_CHANCE if count >= least)]
         return (
-            f"reopen_after: {least} control images tell little: by chance alone at least {share} % "
-            "of honest people are screened out (8 % of their answers wrong, measured), at 12 "
-            "0.6 %, at 20 0.03 %; set it higher"
+            f"reopen_after: {least} control images tell little: by chance alone honest people are "
+            "screened out (6 % of them at 6, 0.6 % at 12, 0.03 % at 20); set it higher"
         )
 
     def config(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Coming and going: the link, signing in and out, consent, withdrawal."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Query
 from fastapi.responses import Response
@@ -73,35 +73,8 @@ def _too_many_tries(language: Language, wait: int) -> str:
 def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
     link = _link(visit, token)
-    facts = _facts(visit, link.role)
-    page = visit.render("join.html", ids=ids.given(), is_shared=link.is_shared, **facts)
+    page = visit.render("join.html", ids=ids.given(), is_shared=link.is_shared, role=link.role)
     return visit.mark_browser(page)
-
-
-def _facts(visit: Here, role: str) -> dict[str, Any]:
-    """Return what somebody is told before beginning: what is done, how long, what is paid."""
-    study, gettext, ngettext = visit.study, visit.language.gettext, visit.language.ngettext
-    items, minutes = study.items_per_person, study.minutes_per_person
-    bounds = []
-    if items:
-        bounds.append(ngettext("%(count)s prompt", "%(count)s prompts", items) % {"count": items})
-    if minutes:
-        bounds.append(gettext("%(count)s minutes at most") % {"count": f"{minutes:g}"})
-    rule, pay = study.payment, ""
-    if rule is not None and role == "annotator":
-        rates = (
-            (rule.per_item, gettext("%(amount)s a prompt")),
-            (rule.per_hour, gettext("%(amount)s an hour of work")),
-        )
-        amounts = ((f"{rate:g} {rule.currency}", text) for rate, text in rates if rate)
-        pay = ", ".join(text % {"amount": amount} for amount, text in amounts)
-    return {
-        "does": gettext("You judge images that were made for a prompt, one prompt after another.")
-        if study.kind.about_image
-        else gettext("You compare images that were made for a prompt, one prompt after another."),
-        "length": ", ".join(bounds) if role in ("annotator", "trial") else "",
-        "pay": pay,
-    }
 
 
 @pages.post("/join/{token}")

@@ -94,15 +94,12 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_own = site in ("same-origin", "none")
     if site is None:
-        is_own = origin is None or origin.partition("://")[2] in _own_names(headers)
+        # What this site may be called; no page of another site can set these headers.
+        hosts = {headers.get("host", ""), headers.get("x-forwarded-host", "")} - {""}
+        port = headers.get("x-forwarded-port", "")
+        names = hosts | {f"{host.partition(':')[0]}:{port}" for host in hosts if port.isdecimal()}
+        is_own = origin is None or origin.partition("://")[2] in names
     return None if is_own else PlainTextResponse("This came from another site.", 403)
-
-
-def _own_names(headers: Headers) -> set[str]:
-    """Return what this site may be called; no page of another site can set these headers."""
-    hosts = {headers.get("host", ""), headers.get("x-forwarded-host", "")} - {""}
-    port = headers.get("x-forwarded-port", "")
-    return hosts | {f"{host.partition(':')[0]}:{port}" for host in hosts if port.isdecimal()}
 
 
 def is_loopback(host: str | None) -> bool:
@@ -207,20 +204,16 @@ def read_secret(folder: Path, name: str) -> str:
         return given
     path = folder / f".{name}.secret"
     if not path.exists():
-        _write_once(path, secrets.token_urlsafe(48))
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # for its owner's eyes
+            with os.fdopen(os.open(beside, flags, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(48))
+            with contextlib.suppress(FileExistsError):  # another process was first
+                os.link(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
         raise StudyError(f"{path} is damaged; delete it, and everybody signs in again")
     return kept
-
-
-def _write_once(path: Path, secret: str) -> None:
-    """Write a new secret for its owner's eyes; another process may be first."""
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secret)
-        with contextlib.suppress(FileExistsError):
-            os.link(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

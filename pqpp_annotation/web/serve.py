@@ -188,7 +188,7 @@ def serve(
         if workers > 1 and store.is_sqlite:
             raise StudyError("--workers: an SQLite file has one process; use PostgreSQL, or one")
         held.enter_context(store.serving())
-        listener = held.enter_context(_listening(host, port))
+        listener = held.enter_context(_listener(host, port))
         secret = read_secret(Path(path).resolve().parent, study.name)
         about: dict[str, Any] = {"allows_http": allows_http, "root_path": root}
         scheme = "http" if certificate is None else "https"
@@ -257,17 +257,14 @@ def _checked_root(url: str | None, root_path: str | None) -> str:
     return root
 
 
-@contextlib.contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Give a socket that listens; port 0 is any that is free."""
+def _listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error)
         raise StudyError(f"{host} port {port}: {said}; name another by --host and --port") from None
-    with listener:
-        yield listener
 
 
 @contextlib.contextmanager

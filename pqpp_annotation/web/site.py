@@ -173,23 +173,20 @@ class Visit:
     def mark_browser(self, response: Response) -> Response:
         """Let the browser keep a name of its own from now on, by which it is known again."""
         if not self.browser():
-            self._set_cookie(response, f"{self._cookie}-browser", self.site.sessions.fresh())
+            self._keeping(response, self.site.sessions.fresh(), "-browser")
         return response
 
-    def _keeping(self, response: Response, session: str) -> Response:
-        self._set_cookie(response, self._cookie, session)
-        return response
-
-    def _set_cookie(self, response: Response, name: str, visit: str) -> None:
+    def _keeping(self, response: Response, visit: str, more: str = "") -> Response:
         """Set a cookie; it never goes unencrypted over a network unless that was allowed."""
         response.set_cookie(
-            name,
+            f"{self._cookie}{more}",
             self.site.sessions.write(visit),
             max_age=DAYS * 86400,
             secure=self.is_secure,
             httponly=True,
             samesite="lax",
         )
+        return response
 
     @property
     def is_secure(self) -> bool:

@@ -6,7 +6,6 @@ import pytest
 from PIL import Image
 from support.studies import small_store
 
-from pqpp_annotation.continued import import_votes
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import redeem_link
@@ -16,6 +15,7 @@ from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import find_person, keep_consent
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import make_study
+from pqpp_annotation.tool_files import import_votes
 from pqpp_cli.main import main
 
 ROWS = [(number, model) for number in range(6) for model in ("Dalle", "Stable")]

@@ -44,11 +44,8 @@ def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
     [
         {"name": None},
         {"name": "../a"},
-        {"kind": "ratings"},
         {"consnt": "x"},
         {"people_per_item": 0},
-        {"control": {"evry": 6}},
-        {"task": {"lowest": 1}},
         {"admission": {"exclude": "all"}},
         {"database": "postgresql://a:b@c/d"},
     ],

@@ -1,6 +1,7 @@
 """A study that is served on a free port of this machine, in a thread of the test."""
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,11 @@ from pqpp_annotation.web.serve import create_app
 from support.free_port import free_port
 
 SECRET = "a secret of the tests, long enough to sign"
+
+
+def token_of(page) -> str:
+    """Return the token that the forms of a page send."""
+    return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
 
 
 @dataclass

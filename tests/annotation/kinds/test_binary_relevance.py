@@ -4,12 +4,10 @@ import json
 
 import pytest
 from support.kinds import answer_error, shown, vote, write_csv
-from support.studies import do_all, small_store
 from support.votes import build, scores
 
 from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.store.people import add_person
 from pqpp_annotation.study.study import study_of
 from pqpp_metrics.functional import conqa_relevance
 
@@ -58,26 +56,6 @@ def test_batch_of_45_results_and_5_controls():
     work, control = KIND.group(rows(50, control=range(0, 50, 10)), SETTINGS)
     assert [row["image"] for row in control] == ["0.jpg", "10.jpg", "20.jpg", "30.jpg", "40.jpg"]
     assert len(work) == 45
-
-
-def test_batches_of_50_queries_with_5_controls(tmp_path):
-    """PQPP's retrieval batches: `control: {every: 10}`, two people a query, no control twice."""
-    store = small_store(
-        tmp_path,
-        kind="relevance",
-        task=BINARY,
-        prompts=45,
-        controls=5,
-        control={"every": 10},
-        people_per_item=2,
-    )
-    for name in ("ann", "bob"):
-        person = add_person(store, name, "annotator")
-        given = do_all(store, person.id, {"label": 1}, most=50)
-        purposes = [shown.purpose for shown in given]
-        assert [purposes[n : n + 10].count("control") for n in range(0, 50, 10)] == [1] * 5
-        assert len({shown.prompt for shown in given}) == 50
-    store.close()
 
 
 def votes():

@@ -4,9 +4,7 @@ import csv
 
 import pytest
 from support.kinds import answer_error, shown, vote, write_csv
-from support.votes import build, scores
 
-from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds import task_kind
 
 KIND = task_kind("match")
@@ -88,31 +86,3 @@ def test_export_has_the_published_rows(real_data, tmp_path):
     again = read(write_csv(tmp_path / "gimbrr.csv", files["gimbrr"]))
     assert [{name: row[name] for name in published[0]} for row in again] == published
     assert list(again[0]) == [*published[0], "Score", "annotator"]
-
-
-def test_own_tool_calls_the_answer_score(tmp_path):
-    path = tmp_path / "partial.csv"
-    path.write_text("File_name,Prompt_no,Score,Task\np7_1.png,7,False,Counting\n", "utf-8")
-    [found] = KIND.read_partial(path, SETTINGS)
-    assert (found.prompt_id, found.image, found.model) == ("7", "p7_1.png", "")
-    assert found.value == {"label": 0}
-
-
-@pytest.mark.parametrize(
-    "text", ["File_name,Prompt_no\na.png,1\n", "File_name,Prompt_no,Score\na.png,1,maybe\n"]
-)
-def test_damaged_file(tmp_path, text):
-    path = tmp_path / "partial.csv"
-    path.write_text(text, "utf-8")
-    with pytest.raises(StudyError):
-        KIND.read_partial(path, SETTINGS)
-
-
-def test_export_is_read_by_build(tmp_path):
-    """Two of three say yes: the rate of the prompt is 2/3."""
-    said = (("ann", 1), ("bob", 1), ("cy", 0))
-    votes = [vote("1.png", name, {"label": label}) for name, label in said]
-    votes.append(vote("1.png", "dan", {"label": 0}, purpose="training"))
-    path = write_csv(tmp_path / "judgments.csv", KIND.export(votes)["judgments"])
-    built = build(path, scale=KIND.scale_of(SETTINGS))
-    assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2 / 3)}

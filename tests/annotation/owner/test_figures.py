@@ -4,18 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
-from sqlalchemy import select
 from support.studies import answer, do_all, small_store
 
-from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
 from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
-from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
+from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
-from pqpp_annotation.store.tables import Answer, Assignment
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -180,48 +177,4 @@ def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path)
     )
     text = "".join(p.read_text() for p in (tmp_path / "out").rglob("*.*") if p.is_file())
     assert "anna" not in text and "boris" not in text and "cleo" in text
-    store.close()
-
-
-@pytest.mark.parametrize("kind", ["relevance", "rating", "match", "binary", "preference"])
-def test_people_are_made_up_for_every_kind_of_one_choice(tmp_path, kind):
-    given = (
-        {"kind": "relevance", "task": {"grades": "binary"}} if kind == "binary" else {"kind": kind}
-    )
-    store = small_store(tmp_path, **given, prompts=4)
-    saved = simulate(store, [Simulated(n, noise=0.0) for n in ("anna", "boris")])
-    assert saved == count_answers(store) > 0
-    labels = store.study.kind.choices(store.study.task)
-    assert len(labels) >= 2
-    by_unit = {}
-    for vote in current_votes(store):
-        by_unit.setdefault((vote.prompt_id, vote.image), []).append(vote.value)
-    assert all(len(values) == 2 and values[0] == values[1] for values in by_unit.values())
-    store.close()
-
-
-def active_time(store, person):
-    """By the rows of one person, one after another."""
-    own = Assignment.person_id == person
-    with store.reading() as db:
-        moments = db.scalars(select(Answer.created).join(Assignment).where(own)).all()
-    gap = store.study.payment.gap_minutes * 60_000
-    pauses = (after - before for before, after in itertools.pairwise(sorted(moments)))
-    return sum(pause for pause in pauses if pause <= gap) / 1000
-
-
-def test_active_time_is_that_of_the_store(tmp_path):
-    store = small_store(tmp_path, prompts=5, payment={"gap_minutes": 2.0})
-    now = [1_000_000]
-    store.clock = lambda: now[0]
-    draw = np.random.default_rng(1)
-    for name in ("anna", "boris"):
-        person = add_person(store, name, "annotator").id
-        while shown := next_item(store, person):
-            now[0] += int(draw.integers(1, 300)) * 1000
-            answer(store, person, shown)
-            now[0] += int(draw.integers(1, 300)) * 1000
-    rows = {row.id: row for row in Watch(store).look().people}
-    wanted = {one: active_time(store, one) for one in rows}
-    assert {one: row.hours * 3600 for one, row in rows.items()} == pytest.approx(wanted)
     store.close()

@@ -9,6 +9,7 @@ import shutil
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
+from support.served import SECRET, token_of
 from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
@@ -22,7 +23,6 @@ from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
 from pqpp_annotation.web.serve import create_app
 
-SECRET = "a secret of the tests, long enough to sign"
 PAGES = (
     "",
     "/people",
@@ -89,10 +89,6 @@ def client(store):
     """Somebody's browser, nobody yet."""
     app = create_app(store, secret=SECRET)
     return TestClient(app, follow_redirects=False)
-
-
-def token_of(page):
-    return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
 
 
 def come(client, store, role):

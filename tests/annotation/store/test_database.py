@@ -99,7 +99,6 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
     "damage",
     [
         "UPDATE item SET prompt = CAST(x'61ff62' AS TEXT)",  # no UTF-8
-        "DROP TABLE answer",
         "UPDATE study SET config = '[['",
         # The library tells of a table's damaged text by an error that is none of its own.
         "PRAGMA writable_schema = ON;"

@@ -6,6 +6,7 @@ import re
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
+from support.served import SECRET, token_of
 from support.studies import small_store
 
 from pqpp_annotation.store.access import make_links, revoke_link
@@ -13,8 +14,6 @@ from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.web.serve import create_app
-
-SECRET = "a secret of the tests, long enough to sign"
 
 
 @pytest.fixture
@@ -40,11 +39,6 @@ def invite(client, **how):
     """A new link, without its server."""
     [(token, _)] = make_links(client.store, 1, **how)
     return f"/join/{token}"
-
-
-def token_of(page):
-    """The token that the forms of a page send."""
-    return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
 
 
 def join(client, link=None, **form):

@@ -73,13 +73,6 @@ def test_going_on_leads_to_what_is_open(serve, visitor):
     assert page.url.endswith("/work")
 
 
-def test_only_what_the_study_offers(serve, visitor):
-    page = visitor().join(serve("binary", task={"unsure": False}).link())
-    assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
-    press(page, "3")
-    assert page.locator(".choice[aria-pressed=true]").count() == 0
-
-
 def test_preference(serve, visitor):
     served = serve("preference", prompts=["a cat", "a dog", "a cube"])
     page = visitor().join(served.link())

@@ -100,25 +100,6 @@ def test_names_for_screen_readers(serve, visitor, kind):
     assert group.get_by_role("button").count() == len(NAMES[kind])
 
 
-def test_names_of_the_rich_page(serve, visitor):
-    page = visitor().join(serve("rich").link())
-    page.locator(".canvas").click(position={"x": 50, "y": 50})
-    snapshot = page.locator("#task").aria_snapshot().replace("'", "")  # of YAML, round a colon
-    for line in (
-        'application "Image with points"',
-        'img "The image to judge"',
-        'group "Press words that the image does not show"',
-        'button "cube"',
-        'button "Implausible',
-        'button "Implausible: remove point 1"',
-        'group "Plausibility"',
-        'radio "5"',
-        'checkbox "Inappropriate image"',
-        'button "Next"',
-    ):
-        assert f"- {line}" in snapshot, line
-
-
 def test_state_is_told(serve, visitor):
     page = visitor().join(serve("relevance").link())
     page.keyboard.press("1")

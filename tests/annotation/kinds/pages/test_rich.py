@@ -114,13 +114,6 @@ def test_inappropriate_needs_no_scores(serve, visitor):
     assert value["scores"] == {}
 
 
-def test_no_flag_where_the_study_has_none(serve, visitor):
-    page = visitor().join(serve("rich", task={"inappropriate": False}).link())
-    assert not page.get_by_label("Inappropriate image").is_visible()
-    press(page, "x")
-    assert page.locator(".primary[aria-disabled=true]").count() == 1
-
-
 def test_a_half_answer_outlives_the_tab(serve, visitor):
     served = serve("rich")
     person = visitor()
