@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_cli.command import Command, CommandError
+from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
 from pqpp_cli.output import emit, note
-from pqpp_cli.outputs import PAGES, PICTURES
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -77,7 +76,8 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         None,
         "the benchmark: a listed name, OWNER/REPOSITORY, a folder or a table, with the prompts in "
         "the column prompt (default: pqpp-v1.0, the release of the paper and of all published "
-        "figures; pqpp is v1.1)")
+        "figures; pqpp is v1.1)",
+    )
     subset: str | None = option(None, "its configuration (of the dataset or pqpp)", goes_with="")
     split: str | None = option(
         None, "its split (default: validation; a table is taken as a whole)", goes_with=""
@@ -85,7 +85,8 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     data_dir: str | None = option(None, goes_with="")
     targets: tuple[str, ...] | None = option(
         None,
-        "what to predict, names of columns of the benchmark (default: all that the benchmark has)")
+        "what to predict, names of columns of the benchmark (default: all that the benchmark has)",
+    )
 
     @property
     def asked_split(self) -> str | None:
@@ -157,7 +158,8 @@ class BenchPredictors(Compared):
         (
             *("main", "cross-model", "cross-dataset", "cross-task", "by-source"),
             *("automatic-metrics", "generalisation"),
-        ))
+        ),
+    )
     published: bool = option(True, "leave the published figures out")
     scores: tuple[str, ...] = option(
         (),
@@ -165,7 +167,8 @@ class BenchPredictors(Compared):
         "OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in "
         "COLUMN; may be repeated",
         metavar="DATA:COLUMN",
-        path="name")
+        path="name",
+    )
     baseline: str | None = option(
         None, "test every predictor against this one, on the same prompts"
     )
@@ -173,58 +176,64 @@ class BenchPredictors(Compared):
         None,
         "with --table cross-dataset: the source of the prompts that the predictors were fitted to "
         "(default: mscoco)",
-        metavar="SOURCE")
+        metavar="SOURCE",
+    )
     metrics: str | None = option(
         None,
         "with --table automatic-metrics: a table with prompt_id or prompt and a column for each "
         "metric, one row per prompt or image",
-        path="file")
+        path="file",
+    )
     metric: dict[str, str] = option(
         {},
         "which target a column of --metrics stands for, where its name doesn't say so like "
         "sdxl_hpsv2; may be repeated",
-        metavar="COLUMN=TARGET")
+        metavar="COLUMN=TARGET",
+    )
     report: str | None = option(None, "also a page with charts", path="output file", endings=PAGES)
     eval_results: str | None = option(
         None,
         "also write each predictor's results for the Hub's leaderboards, "
         "DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
-        path="output")
+        path="output",
+    )
     listed_as: str | None = option(
         None,
         "with --eval-results: the benchmark on the Hub, where --dataset is a folder or a private "
         "repository of the same rows",
         metavar="OWNER/DATASET",
-        goes_with="eval_results")
+        goes_with="eval_results",
+    )
     spaces: bool = option(True, "leave out pictures of predictors' spaces, by t-SNE (pqpp[plots])")
     explain: bool = option(
         False,
         "with --report: colour the words of the easiest and hardest prompts by what they add to "
         "the prediction, for predictors of texts",
-        goes_with="report")
+        goes_with="report",
+    )
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise CommandError(
+                raise RecipeError(
                     f"`{name}`: only `table` {table} has it; leave it out, or take that table"
                 )
         if self.table == "automatic-metrics" and self.metrics is None:
-            raise CommandError(
+            raise RecipeError(
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
                 "per metric, like sdxl_hpsv2"
             )
         if self.eval_results and self.table != "main":
-            raise CommandError("`eval_results`: leaderboards are of `table` main; take that table")
+            raise RecipeError("`eval_results`: leaderboards are of `table` main; take that table")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise CommandError(
+            raise RecipeError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
             )
         for name in ("report", "baseline", "image_dir"):
             if self.table == "generalisation" and getattr(self, name):
-                raise CommandError(
+                raise RecipeError(
                     f"`{name}`: `table` generalisation has none; leave it out, or take another "
                     "table"
                 )
@@ -351,7 +360,8 @@ class BenchRouting(FigureTables, Compared):
         "also draw the curves, as PNG, PDF or SVG",
         path="output file",
         endings=PICTURES,
-        holds=("text", "PNG", "PDF"))
+        holds=("text", "PNG", "PDF"),
+    )
 
     def run(self) -> None:
         """Print the table and draw the curves."""
@@ -379,13 +389,15 @@ class BenchVistar(FigureTables, Command):
         NEEDED,
         "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
         "routine, angle, generator and prompt_id; may be repeated",
-        path="file")
+        path="file",
+    )
     people: str | None = option(None, "image_a, image_b, choice (a, b, tie), angle", path="file")
     roles: str | None = option(
         None,
         "how much each angle counts for a role, in YAML (default: equal weights for the three "
         "roles that the paper names)",
-        path="file")
+        path="file",
+    )
 
     def run(self) -> None:
         """Print the tables."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pqpp_cli.command import LIBRARY, Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_files.names import how_many
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class ReadingOptions(Group):
         LIBRARY,
         metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
         also=("from",),
-        known=_formats)
+        known=_formats,
+    )
     columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
@@ -82,7 +83,8 @@ class KeepingOptions(Group):
     pseudonym_key: str | None = option(
         None,
         "random bytes that number annotators, so that equal votes give equal files (default: none)",
-        path="file")
+        path="file",
+    )
     license: str | None = option(
         None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
     )
@@ -93,7 +95,8 @@ class KeepingOptions(Group):
     annotations_creators: str = option(
         "other",
         "who judged: crowdsourced, expert-generated, machine-generated, found or other",
-        metavar="KEY")
+        metavar="KEY",
+    )
 
 
 class Build(
@@ -153,7 +156,8 @@ class Build(
         "retrieval results: tables, or runs of TREC, with the model that made each",
         metavar="[MODEL=]FILE",
         path="file",
-        several=True)
+        several=True,
+    )
     relevance: tuple[str, ...] | None = option(
         None, "votes on results: tables, or qrels of TREC", path="file", several=True
     )
@@ -165,7 +169,7 @@ class Build(
         super().__post_init__()
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # what `datasets` takes
-                raise CommandError(f"`fractions` {name}: write them like train=0.8,test=0.2")
+                raise RecipeError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
@@ -201,7 +205,7 @@ def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, st
     """Return files of runs by the models that made them, or as they came where none is named."""
     pairs = dict(word.split("=", 1) for word in words or () if "=" in word)
     if pairs and len(pairs) < len(words or ()):
-        raise CommandError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
+        raise RecipeError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
     return pairs or words
 
 

@@ -43,7 +43,8 @@ class DatasetsExport(Command):
         metavar="NAME[,NAME...]",
         word="too",
         commas=True,
-        known=configurations)
+        known=configurations,
+    )
     output: str = option(NEEDED, "the folder to write", path="output")
     data_dir: str | None = option(None, "read the published files here", path="folder")
     load_option: dict[str, str] | None = option(
@@ -165,12 +166,10 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
 
     def _captions(self) -> list[str]:
         from pqpp_models.prompt_file import read_texts
-        from pqpp_models.prompt_rows import dataset_rows
 
         if self.file:
             return read_texts(self.file, self.column)
-        place = (self.dataset or "", self.subset, self.split, self.data_dir)
-        return list(dataset_rows(*place, column=self.column)[0]["prompt"])
+        return list(self.rows(self.column)["prompt"])
 
 
 _CELL = 32
@@ -190,7 +189,8 @@ class DatasetsShow(Command):
         metavar="CONFIGURATION",
         path="name",
         word="too",
-        known=configurations)
+        known=configurations,
+    )
     subset: str | None = option(None, "of a folder: its configuration")
     data_dir: str | None = option(None, "show rows of the published files here", path="folder")
 

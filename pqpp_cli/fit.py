@@ -61,12 +61,14 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
         "static-train",
         "the static on whose network the predictor stands, or a sentence encoder beside "
         "static-train, saved with it: a name or a folder",
-        path="name")
+        path="name",
+    )
     base: str | None = option(
         None,
         "a target of the network's that the fit begins at, as alignment (then of static): worth "
         "most with 20 to 200 prompts judged on your own generator",
-        metavar="TARGET")
+        metavar="TARGET",
+    )
     output: str = option(NEEDED, "where to save the predictor", path="output", also=("output_dir",))
     overwrite: bool = option(False, "replace the predictor that is there")
 

@@ -9,11 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqpp_cli.command import CommandError, Group
+from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import words_of
-from pqpp_cli.outputs import PAGES
-from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import option
+from pqpp_files.options.option import RecipeError, option
 from pqpp_files.paths import expanded, names_a_table
 
 if TYPE_CHECKING:
@@ -41,6 +39,8 @@ def configurations() -> Sequence[str]:
 
 def json_or_text(text: str) -> Any:
     """Return what a text is as JSON, or the text."""
+    from pqpp_files.foreign.json_values import parse_json
+
     try:
         return parse_json(text)
     except ValueError:
@@ -63,13 +63,14 @@ class OnePredictor(Group):
         "a name, a folder or a Hub repository (default: static, which comes with the package)",
         path="name",
         also=("predictors",),
-        known=_predictors)
+        known=_predictors,
+    )
 
     def __post_init__(self) -> None:
         """Refuse several."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise CommandError(
+            raise RecipeError(
                 f"`predictor` {self.predictor}: {count + 1} predictors came, one is used; compare "
                 "by pqpp bench"
             )
@@ -86,7 +87,8 @@ class Predictors(Group):
         "which comes with the package, and linguistic)",
         metavar="NAME_OR_PATH[,...]",
         also=("predictor",),
-        known=_predictors)
+        known=_predictors,
+    )
 
 
 class DataDir(Group):
@@ -97,7 +99,8 @@ class DataDir(Group):
         None,
         "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
         "instead of downloading them",
-        path="folder")
+        path="folder",
+    )
 
 
 class Dataset(DataDir):
@@ -109,7 +112,8 @@ class Dataset(DataDir):
         "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
         "of data files or of save_to_disk, or a table",
         path="name",
-        known=configurations)
+        known=configurations,
+    )
     subset: str | None = option(
         None, "the dataset's configuration (default: that of its name)", goes_with="dataset"
     )
@@ -117,8 +121,16 @@ class Dataset(DataDir):
         None,
         "its split (default: the only one)",
         known=lambda: ("train", "validation", "test"),
-        goes_with="dataset")
+        goes_with="dataset",
+    )
     data_dir: str | None = option(None, goes_with="dataset")
+
+    def rows(self, column: str) -> Any:
+        """Return the rows of the dataset, with its column of prompts as `prompt`."""
+        from pqpp_models.prompt_rows import dataset_rows
+
+        place = (self.dataset or "", self.subset, self.split, self.data_dir)
+        return dataset_rows(*place, column=column)[0]
 
 
 class ImageDir(Group):
@@ -128,7 +140,8 @@ class ImageDir(Group):
         None,
         "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
         "those of a benchmark that pqpp build wrote",
-        path="images")
+        path="images",
+    )
 
 
 class ColumnOptions(Group):
@@ -145,26 +158,27 @@ class PromptOptions(ColumnOptions):
         None,
         "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
         "prompt on each line); its other columns stay in an output file",
-        path="file")
+        path="file",
+    )
 
     def __post_init__(self) -> None:
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
-            raise CommandError("the prompt is blank; write one, in quotes")
+            raise RecipeError("the prompt is blank; write one, in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise CommandError(
+                raise RecipeError(
                     f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`"
                 )
             if names_a_table(prompt):
-                raise CommandError(
+                raise RecipeError(
                     f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *words_of(type(self))])
-            raise CommandError(
+            raise RecipeError(
                 f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
             )
@@ -197,7 +211,7 @@ class ResultOptions(Group):
         """The format that was asked for, by `format` or by the name of the file.
 
         Raises:
-            CommandError: The name ends in what the command can't write.
+            RecipeError: The name ends in what the command can't write.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -207,14 +221,12 @@ class ResultOptions(Group):
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
-            raise CommandError(
+            raise RecipeError(
                 f"`output` {self.output}: {suffix} is not a known format; use one of "
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise CommandError(
-                "`format` parquet: a terminal can't show it; name a file by `output`"
-            )
+            raise RecipeError("`format` parquet: a terminal can't show it; name a file by `output`")
         return style
 
 
@@ -257,7 +269,8 @@ class Shards(Group):
         None,
         "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
         "nodes all see the files",
-        choices=("local", "ray"))
+        choices=("local", "ray"),
+    )
     ray_address: str | None = option(
         None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
     )
@@ -271,7 +284,7 @@ class Shards(Group):
         super().__post_init__()
         for name in ("ray_address", "num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise CommandError(f"`{name}`: it is about `engine` ray; add that")
+                raise RecipeError(f"`{name}`: it is about `engine` ray; add that")
 
     @property
     def in_shards(self) -> bool:
@@ -298,7 +311,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise CommandError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
+                raise RecipeError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
 
     def work_on_shards(
         self,
@@ -317,7 +330,7 @@ class Shards(Group):
             held: From the size of a shard to the shards of a file that is read as a whole.
 
         Raises:
-            CommandError: No file or no folder is named, or the one lies in the other.
+            RecipeError: No file or no folder is named, or the one lies in the other.
         """
         from pqpp_files.shards import (
             RayOptions,
@@ -329,14 +342,14 @@ class Shards(Group):
         )
 
         if file in (None, "-"):
-            raise CommandError(
+            raise RecipeError(
                 "shards are cut from files; name Parquet files or a pattern by `file`"
             )
         if output is None:
-            raise CommandError("shards are written into a folder; name it by `output`")
+            raise RecipeError("shards are written into a folder; name it by `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
         if is_local(output) and source.is_dir() and source in target.parents:
-            raise CommandError(
+            raise RecipeError(
                 f"`output` {output} lies in the input {file}, and would be read as a part of it; "
                 "name another folder"
             )

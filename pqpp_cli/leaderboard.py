@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from pqpp_cli.command import Command, CommandError
+from pqpp_cli.command import PAGES, Command
 from pqpp_cli.groups import Tables
 from pqpp_cli.output import emit, note
-from pqpp_cli.outputs import PAGES
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 
 
 class Leaderboard(Tables, Command):
@@ -37,7 +36,8 @@ class Leaderboard(Tables, Command):
         "--eval-results` wrote)",
         metavar="OWNER/DATASET|FOLDER",
         path="name",
-        word=True)
+        word=True,
+    )
     benchmark: str | None = option(
         None, "which benchmark, if a folder holds results on several", metavar="OWNER/DATASET"
     )
@@ -49,13 +49,15 @@ class Leaderboard(Tables, Command):
         "the Hub's leaderboard names)",
         metavar="OWNER/NAME[,...]",
         path="name",
-        commas=True)
+        commas=True,
+    )
     verify: bool = option(False, "let every predictor predict again; report differences, and test")
     dataset: str | None = option(
         None,
         "with --verify: the same rows here, a folder or a table (default: those of the Hub)",
         path="name",
-        goes_with="verify")
+        goes_with="verify",
+    )
     report: str | None = option(None, "also write it as a page", path="output file", endings=PAGES)
     space: str | None = option(None, "also publish the page as a Space", metavar="OWNER/NAME")
     dry_run: bool = option(False, "with --space: only say what would change", goes_with="space")
@@ -65,7 +67,7 @@ class Leaderboard(Tables, Command):
         super().__post_init__()
 
         if self.space is not None and not is_repository_id(self.space):
-            raise CommandError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
+            raise RecipeError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""

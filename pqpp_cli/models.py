@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
 from pqpp_cli.output import note
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 
 
 class Models(Group):
@@ -124,7 +124,8 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         "text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
         "standard input",
         path="file",
-        word=True)
+        word=True,
+    )
     column: str = option("caption", "the file's column of captions")
     predictor: str | None = option(None, "the text ensemble to build for", path="name")
     model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
@@ -132,7 +133,8 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         (),
         "layers to keep; 0 is what the first one gets (default: the predictor's; with --model, the "
         "last)",
-        metavar="N[,N...]")
+        metavar="N[,N...]",
+    )
     output: str = option(NEEDED, "where to save it", path="output")
 
     def __post_init__(self) -> None:
@@ -198,7 +200,7 @@ class ModelsExport(Command):
         check_place(self.output, OnnxBertPredictor.name)
         predictor = Predictor.from_pretrained(self.predictor)
         if not isinstance(predictor, BertPredictor):
-            raise CommandError(
+            raise RecipeError(
                 f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
                 "(pqpp train bert) can be converted"
             )
@@ -257,18 +259,21 @@ class ModelsPush(Push, Command):
         None,
         "a folder, or a shipped name (with --space also a Hub repository; default: static)",
         path="name",
-        word=True)
+        word=True,
+    )
     repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
     space: str | None = option(
         None,
         "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "
         "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
-        metavar="OWNER/NAME")
+        metavar="OWNER/NAME",
+    )
     benchmark: str | None = option(
         None,
         "measure it on the tasks of this benchmark first, and publish the results for its "
         "leaderboard beside it",
-        metavar="OWNER/DATASET")
+        metavar="OWNER/DATASET",
+    )
     anyway: bool = option(
         False, "push a predictor that was no better than chance on prompts left out of its fit, too"
     )
@@ -281,7 +286,7 @@ class ModelsPush(Push, Command):
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise CommandError(
+                raise RecipeError(
                     "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
                 )
             return self.push(push_space, name, self.space)
