@@ -240,13 +240,8 @@ class Generate(
             "name": name,
         }
         given["more"] = {name: json_or_text(text) for name, text in self.set.items()}
-        given["device"] = self.device or _device_of_launcher()
+        if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
+            from pqpp_backbones.pretrained import usual_device
+
+            given["device"] = usual_device()
         return generate.DiffusersGenerator(**given)
-
-
-def _device_of_launcher() -> str | None:
-    if os.environ.get("LOCAL_RANK") is None:
-        return None
-    from pqpp_backbones.pretrained import usual_device
-
-    return usual_device() if usual_device() != "cpu" else None
