@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.kinds.kind import TASK_KINDS
-from pqpp_cli.command import LIBRARY, Command, CommandError, Group
+from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
 from pqpp_cli.output import emit
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise CommandError(
+                raise RecipeError(
                     f"`set` {name}: it has an option or a word of its own; see --help"
                 )
 
@@ -250,7 +250,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             return
         place = Path(self.study)
         if place.exists():
-            raise CommandError(
+            raise RecipeError(
                 f"{place} is there already; `add` adds prompts to it, or name another"
             )
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
@@ -291,12 +291,8 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             write_prompts(self.from_format, self.file or "", table)
             return str(table), self.image_dir
         from pqpp_annotation.study.sources import write_dataset
-        from pqpp_models.prompt_rows import dataset_rows
 
-        rows, _ = dataset_rows(
-            self.dataset, self.subset, self.split, self.data_dir, column=self.column
-        )
-        write_dataset(rows, folder, table, self.image_column)
+        write_dataset(self.rows(self.column), folder, table, self.image_column)
         return str(table), str(folder)
 
 
@@ -304,7 +300,7 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
-        CommandError: A group has a value already.
+        RecipeError: A group has a value already.
 
     Example:
         >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
@@ -314,12 +310,12 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     for name, value in given.items():
         *groups, last = name.split(".")
         if not all([*groups, last]):
-            raise CommandError(f"`set` {name}={value}: write it like control.count=20")
+            raise RecipeError(f"`set` {name}={value}: write it like control.count=20")
         place = settings
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise CommandError(f"`set` {name}={value}: {group} has a value already")
+                raise RecipeError(f"`set` {name}={value}: {group} has a value already")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:
@@ -327,9 +323,7 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     return settings
 
 
-class AnnotateInvite(
-    StudyFile, Address, Command, takes=("pqpp_annotation.store.invitations:make_links",)
-):
+class AnnotateInvite(StudyFile, Address, Command):
     """Make links for people, or end them.
 
     examples:
@@ -347,11 +341,11 @@ class AnnotateInvite(
     the sessions it began.
     """
 
-    count: int
-    role: str
-    label: str
-    days: float
-    shared: bool = option(LIBRARY, library="is_shared")
+    count: int = option(1, "links")
+    role: str = option("annotator", "annotator, control, owner or trial")
+    label: str = option("", "a note of yours; nobody else sees it")
+    days: float = option(30.0, "until a link expires")
+    shared: bool = option(False, "one link for all whom a recruiting site sends")
     name: str | None = option(None, "add a person who signs in by a password")
     password_file: str | None = option(None, "the password of --name; - is stdin", path="file")
     list: bool = option(False, "print what links there are")
@@ -362,9 +356,9 @@ class AnnotateInvite(
         """Check that a password is somebody's, and that somebody has one."""
         super().__post_init__()
         if self.password_file and not self.name:
-            raise CommandError("`password_file`: say whose it is by `name`")
+            raise RecipeError("`password_file`: say whose it is by `name`")
         if self.name and not (self.password_file or self.list or self.revoke is not None):
-            raise CommandError(
+            raise RecipeError(
                 "`name`: give the password by `password_file` FILE, - is standard input"
             )
 
@@ -420,7 +414,7 @@ def _password_in(path: str) -> str:
     try:
         line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
     except UnicodeDecodeError:
-        raise CommandError(f"`password_file` {path}: it is not text") from None
+        raise RecipeError(f"`password_file` {path}: it is not text") from None
     return line.strip("\r\n")
 
 
@@ -434,7 +428,7 @@ def _line_of(invitation: Any, now: int) -> str:
     return f"{invitation.id:>6}  {invitation.role:9}  {state:8}  {invitation.label}"
 
 
-class AnnotateServe(StudyFile, Command, takes=("pqpp_annotation.web.serve:serve",)):
+class AnnotateServe(StudyFile, Command):
     """Serve a study until it is stopped.
 
     examples:
@@ -451,14 +445,18 @@ class AnnotateServe(StudyFile, Command, takes=("pqpp_annotation.web.serve:serve"
     study. Several processes (--workers) need a database in PostgreSQL.
     """
 
-    host: str
-    port: int
-    url: str | None
-    root_path: str | None
-    workers: int = option(LIBRARY, least=1)
-    certificate: str | None = option(LIBRARY, path="file")
-    key: str | None = option(LIBRARY, path="file")
-    allow_http: bool = option(LIBRARY, library="allows_http")
+    host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
+    port: int = option(8000, "port to listen at")
+    url: str | None = option(None, "where people reach it, for all links")
+    root_path: str | None = option(None, "path below which a proxy serves it (default: of --url)")
+    workers: int = option(1, "processes; more than one on PostgreSQL only", least=1)
+    certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
+    key: str | None = option(None, "its key, in PEM form", path="file")
+    allow_http: bool = option(
+        False,
+        "let people sign in over a network without TLS; what they send can be read on the way",
+        library="allows_http",
+    )
 
     def run(self) -> None:
         """Serve."""

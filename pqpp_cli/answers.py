@@ -14,15 +14,6 @@ _DEVIATION = "_deviation"
 _RANKS = len("  people  captions  ")
 
 
-def format_answers(style: str, columns: dict, far_means: str, width: int | None) -> str:
-    """Return what `predicted_columns` returned as a `table` or in `markdown`.
-
-    Args:
-        width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
-    """
-    return _table("github" if style == "markdown" else "simple", columns, far_means, width)
-
-
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
     """Return verdicts as a `table`, or in `markdown`; in lines that of a single prompt.
 
@@ -71,8 +62,14 @@ def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> st
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 
-def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
-    """Return what a person reads: deviations beside their values, and which prompts are far."""
+def format_answers(style: str, columns: dict, far_means: str, width: int | None) -> str:
+    """Return what `predicted_columns` returned as a `table` or in `markdown`.
+
+    Deviations stand beside their values, and it is said which prompts are far.
+
+    Args:
+        width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
+    """
     from tabulate import MIN_PADDING, tabulate
 
     from pqpp_files.visible import markdown_cell, visible
@@ -88,6 +85,7 @@ def _table(style: str, columns: dict, far_means: str, width: int | None) -> str:
         header.append("")
         table.append(["far" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
+    style = "github" if style == "markdown" else "simple"
     if style == "github":
         table.insert(0, [markdown_cell(prompt) for prompt in prompts])
     else:

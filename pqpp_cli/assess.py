@@ -13,10 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import PAGES, Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, FigureTables, Shards
 from pqpp_cli.output import emit, note
-from pqpp_cli.outputs import PAGES
 from pqpp_feedback.assessors import (
     AssessorOptions,
     GimbrrOptions,
@@ -25,7 +24,7 @@ from pqpp_feedback.assessors import (
     VqaOptions,
 )
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
@@ -96,19 +95,19 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         """Refuse before anything is loaded what would fail after the work."""
         super().__post_init__()
         if self.file and self.dataset:
-            raise CommandError("`file` and `dataset` both name prompts; give one")
+            raise RecipeError("`file` and `dataset` both name prompts; give one")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
-            raise CommandError("`image_dir` or `evidence`: give one, the images or what was seen")
+            raise RecipeError("`image_dir` or `evidence`: give one, the images or what was seen")
         if self.gallery and self.image_dir is None:
-            raise CommandError("`gallery`: it shows the images; add `image_dir` DIR")
+            raise RecipeError("`gallery`: it shows the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
-            raise CommandError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
+            raise RecipeError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise CommandError(f"`output` {self.output}: shards are written into a folder")
+            raise RecipeError(f"`output` {self.output}: shards are written into a folder")
         if not self.in_shards and not is_file:
-            raise CommandError(f"`output` {self.output}: name a file in .parquet")
+            raise RecipeError(f"`output` {self.output}: name a file in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.people import read_people
@@ -172,7 +171,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         first = next(rows, None)
         if first is None:
             names = " or ".join(assessor.name for assessor in assessors)
-            raise CommandError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+            raise RecipeError(f"`evidence`: {self.evidence} holds no verdict of {names}")
         count = write_verdicts(self.output, itertools.chain([first], rows))
         note(f"{count} rows scored again: {self.output}")
 
@@ -184,7 +183,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         lacking = [picture for picture in pictures if picture.problem]
         if len(lacking) == len(pictures):
             first = lacking[0]
-            raise CommandError(
+            raise RecipeError(
                 f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
                 f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
             )
@@ -200,11 +199,9 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
 
         if self.dataset:
-            from pqpp_models.prompt_rows import dataset_rows, parts_of
+            from pqpp_models.prompt_rows import parts_of
 
-            place = (self.dataset, self.subset, self.split, self.data_dir)
-            rows, _ = dataset_rows(*place, column=self.column)
-            return numbered_prompts(part for part, _ in parts_of(rows))
+            return numbered_prompts(part for part, _ in parts_of(self.rows(self.column)))
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _say_agreement(self) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
-from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, Options, fields_of, option
+from pqpp_files.errors import FileError
+from pqpp_files.options.option import NEEDED, Options, RecipeError, fields_of, option
+from pqpp_files.paths import check_output, check_output_folder, expanded, refuse_other_kind
 
 LIBRARY: Any = MISSING
 """The default of an option that the library declares; see `Group`."""
+_OUTPUTS = ("output", "output file")
+PAGES = (".html", ".htm")
+PICTURES = (".png", ".pdf", ".svg")
+_LISTING = "metadata"  # the table that says what a folder's images show
 _FIELDS = "__dataclass_fields__"
 _PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
@@ -25,10 +30,6 @@ _METAVARS = {
     **{"int": "N", "float": "X", "dict[str, str]": "NAME=VALUE"},
 }
 """What stands behind a flag if nothing is said, by its path or its type; else its name."""
-
-
-class CommandError(PqppError):
-    """The command line was given something that it cannot use."""
 
 
 def first_sentence(text: str | None) -> str:
@@ -124,13 +125,13 @@ class Group(Options):
         """Refuse none, or several, of options that are ways to say the same.
 
         Raises:
-            CommandError: One line that names those that came, or all.
+            RecipeError: One line that names those that came, or all.
         """
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             came = " and ".join(given) or "none of them"
-            raise CommandError(f"give one of {ways}; {came} came")
+            raise RecipeError(f"give one of {ways}; {came} came")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace; see `file_kind`."""
@@ -165,11 +166,87 @@ class Command(Group):
 
     def check_paths(self) -> None:
         """Spell `~` out, and refuse outputs that could not be written or are an input."""
-        from pqpp_cli.outputs import check_outputs
-
         self.spell_paths_out()
         check_outputs(self)
 
     def run(self) -> Any:
         """Do it, and print the result."""
         raise NotImplementedError
+
+
+def check_outputs(command: Any) -> None:
+    """Refuse outputs that could not be written, or that are an input, before any work begins.
+
+    An input is every file that an option with a path names, also as FILE:COLUMN or NAME=FILE, and
+    every file that is there in a folder that one names, but for pages and tables of verdicts beside
+    images, and for the folder that the command runs in and those above it, which hold anything.
+    What is replaced must be of the kind of file that is written.
+
+    Raises:
+        RecipeError: One line that names the option.
+    """
+    roles = {field.name: command.role_of(field.name) for field in fields_of(command)}
+    given = {name: value for name in roles if (value := getattr(command, name)) is not None}
+    outputs = {name: value for name, value in given.items() if roles[name] in _OUTPUTS}
+    if not outputs:
+        return
+    read = {name: value for name, value in given.items() if roles[name] and name not in outputs}
+    inputs = _named_in(list(read.values()), Path.is_file)
+    images = _named_in([v for n, v in read.items() if roles[n] == "images"], Path.is_dir)
+    folders = _named_in([v for n, v in read.items() if roles[n] != "images"], Path.is_dir)
+    for field in fields_of(command):
+        if field.name not in outputs:
+            continue
+        name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
+        is_folder = roles[name] == "output"
+        if endings and not is_folder and not path.lower().endswith(tuple(endings)):
+            raise RecipeError(f"`{name}` {path}: name a file in {', '.join(endings)}")
+        try:
+            if is_folder:
+                check_output_folder(path, inputs=inputs)
+                continue
+            check_output(path, inputs)
+            holds = command.holds(name)
+            refuse_other_kind(path, holds)
+            beside_images = endings == PAGES or holds == ("Parquet",)
+            is_listing = Path(path).stem.lower() == _LISTING
+            _refuse_in_folders(path, folders)
+            _refuse_in_folders(path, images if is_listing or not beside_images else ())
+        except FileError as error:
+            raise RecipeError(f"`{name}` {error}") from None
+    twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
+    if twice:
+        raise RecipeError(f"{' and '.join(twice)} are one file; name two")
+
+
+def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
+    """Refuse a file that is there in a folder that is read."""
+    place, here = expanded(path).resolve(), Path.cwd()
+    for name in folders if place.is_file() else ():
+        folder = expanded(name).resolve()
+        if folder in place.parents and folder not in (here, *here.parents):
+            raise FileError(f"{path} is a file of the input {name}; name another file")
+
+
+def _named_in(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
+    """Return the files, or the folders, that the values of options name."""
+    return [text for text in sorted(set(_candidates(value))) if text and _is(text, is_there)]
+
+
+def _candidates(value: Any) -> Iterator[str]:
+    """Give what may be a path in a value: alone, behind `NAME=`, before `:COLUMN`."""
+    if isinstance(value, str):
+        for text in (value, value.partition("=")[2] or value):
+            yield from (text, text.rpartition(":")[0])
+    elif isinstance(value, dict):
+        yield from _candidates(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _candidates(item)
+
+
+def _is(text: str, is_there: Callable[[Path], bool]) -> bool:
+    try:
+        return is_there(expanded(text))
+    except (OSError, ValueError, RuntimeError):  # too long for a name, or with a zero
+        return False

@@ -166,12 +166,10 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
 
     def _captions(self) -> list[str]:
         from pqpp_models.prompt_file import read_texts
-        from pqpp_models.prompt_rows import dataset_rows
 
         if self.file:
             return read_texts(self.file, self.column)
-        place = (self.dataset or "", self.subset, self.split, self.data_dir)
-        return list(dataset_rows(*place, column=self.column)[0]["prompt"])
+        return list(self.rows(self.column)["prompt"])
 
 
 _CELL = 32

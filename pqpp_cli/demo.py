@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command, CommandError
+from pqpp_cli.command import Command
 from pqpp_cli.groups import DataDir, OnePredictor
 from pqpp_cli.output import emit, width_of
-from pqpp_files.options.option import option
+from pqpp_files.options.option import RecipeError, option
 
 _PROMPTS = (
     "A cat is sitting on a table.",
@@ -79,7 +79,7 @@ class Demo(Served, Command):
         """Refuse an output of a page, which has none."""
         super().__post_init__()
         if self.serve and self.output is not None:
-            raise CommandError("`output`: a page writes nothing; leave it or `serve` out")
+            raise RecipeError("`output`: a page writes nothing; leave it or `serve` out")
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""

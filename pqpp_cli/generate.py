@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_cli.command import LIBRARY, Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
@@ -140,13 +140,13 @@ class Generate(
             ("images_url", "images_model"),
         ):
             if getattr(self, way) and not getattr(self, name):
-                raise CommandError(f"`{way}`: say by `{name}` what the model is called")
+                raise RecipeError(f"`{way}`: say by `{name}` what the model is called")
         if self.most_money is not None and self.price_per_image is None:
-            raise CommandError("`most_money`: say by `price_per_image` what an image costs")
+            raise RecipeError("`most_money`: say by `price_per_image` what an image costs")
         if self.in_shards:
             self.refuse_with_shards("image_dir")
             if self.has_many_workers and (self.most_calls or self.most_money):
-                raise CommandError(
+                raise RecipeError(
                     "`workers`: each would spend `most_calls` or `most_money`; leave it out"
                 )
 
@@ -240,13 +240,8 @@ class Generate(
             "name": name,
         }
         given["more"] = {name: json_or_text(text) for name, text in self.set.items()}
-        given["device"] = self.device or _device_of_launcher()
+        if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
+            from pqpp_backbones.pretrained import usual_device
+
+            given["device"] = usual_device()
         return generate.DiffusersGenerator(**given)
-
-
-def _device_of_launcher() -> str | None:
-    if os.environ.get("LOCAL_RANK") is None:
-        return None
-    from pqpp_backbones.pretrained import usual_device
-
-    return usual_device() if usual_device() != "cpu" else None

@@ -9,11 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqpp_cli.command import CommandError, Group
+from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import words_of
-from pqpp_cli.outputs import PAGES
-from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import option
+from pqpp_files.options.option import RecipeError, option
 from pqpp_files.paths import expanded, names_a_table
 
 if TYPE_CHECKING:
@@ -41,6 +39,8 @@ def configurations() -> Sequence[str]:
 
 def json_or_text(text: str) -> Any:
     """Return what a text is as JSON, or the text."""
+    from pqpp_files.foreign.json_values import parse_json
+
     try:
         return parse_json(text)
     except ValueError:
@@ -70,7 +70,7 @@ class OnePredictor(Group):
         """Refuse several."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise CommandError(
+            raise RecipeError(
                 f"`predictor` {self.predictor}: {count + 1} predictors came, one is used; compare "
                 "by pqpp bench"
             )
@@ -125,6 +125,13 @@ class Dataset(DataDir):
     )
     data_dir: str | None = option(None, goes_with="dataset")
 
+    def rows(self, column: str) -> Any:
+        """Return the rows of the dataset, with its column of prompts as `prompt`."""
+        from pqpp_models.prompt_rows import dataset_rows
+
+        place = (self.dataset or "", self.subset, self.split, self.data_dir)
+        return dataset_rows(*place, column=column)[0]
+
 
 class ImageDir(Group):
     """Where images lie."""
@@ -158,20 +165,20 @@ class PromptOptions(ColumnOptions):
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
-            raise CommandError("the prompt is blank; write one, in quotes")
+            raise RecipeError("the prompt is blank; write one, in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise CommandError(
+                raise RecipeError(
                     f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`"
                 )
             if names_a_table(prompt):
-                raise CommandError(
+                raise RecipeError(
                     f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *words_of(type(self))])
-            raise CommandError(
+            raise RecipeError(
                 f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
             )
@@ -204,7 +211,7 @@ class ResultOptions(Group):
         """The format that was asked for, by `format` or by the name of the file.
 
         Raises:
-            CommandError: The name ends in what the command can't write.
+            RecipeError: The name ends in what the command can't write.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -214,14 +221,12 @@ class ResultOptions(Group):
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
-            raise CommandError(
+            raise RecipeError(
                 f"`output` {self.output}: {suffix} is not a known format; use one of "
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise CommandError(
-                "`format` parquet: a terminal can't show it; name a file by `output`"
-            )
+            raise RecipeError("`format` parquet: a terminal can't show it; name a file by `output`")
         return style
 
 
@@ -279,7 +284,7 @@ class Shards(Group):
         super().__post_init__()
         for name in ("ray_address", "num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise CommandError(f"`{name}`: it is about `engine` ray; add that")
+                raise RecipeError(f"`{name}`: it is about `engine` ray; add that")
 
     @property
     def in_shards(self) -> bool:
@@ -306,7 +311,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise CommandError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
+                raise RecipeError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
 
     def work_on_shards(
         self,
@@ -325,7 +330,7 @@ class Shards(Group):
             held: From the size of a shard to the shards of a file that is read as a whole.
 
         Raises:
-            CommandError: No file or no folder is named, or the one lies in the other.
+            RecipeError: No file or no folder is named, or the one lies in the other.
         """
         from pqpp_files.shards import (
             RayOptions,
@@ -337,14 +342,14 @@ class Shards(Group):
         )
 
         if file in (None, "-"):
-            raise CommandError(
+            raise RecipeError(
                 "shards are cut from files; name Parquet files or a pattern by `file`"
             )
         if output is None:
-            raise CommandError("shards are written into a folder; name it by `output`")
+            raise RecipeError("shards are written into a folder; name it by `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
         if is_local(output) and source.is_dir() and source in target.parents:
-            raise CommandError(
+            raise RecipeError(
                 f"`output` {output} lies in the input {file}, and would be read as a part of it; "
                 "name another folder"
             )

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqpp_cli.command import Command, CommandError, Group
+from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
 from pqpp_cli.output import note
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 
 
 class Models(Group):
@@ -198,7 +198,7 @@ class ModelsExport(Command):
         check_place(self.output, OnnxBertPredictor.name)
         predictor = Predictor.from_pretrained(self.predictor)
         if not isinstance(predictor, BertPredictor):
-            raise CommandError(
+            raise RecipeError(
                 f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
                 "(pqpp train bert) can be converted"
             )
@@ -284,7 +284,7 @@ class ModelsPush(Push, Command):
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise CommandError(
+                raise RecipeError(
                     "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
                 )
             return self.push(push_space, name, self.space)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import Command, CommandError
+from pqpp_cli.command import Command
 from pqpp_cli.groups import (
     Dataset,
     ImageDir,
@@ -19,7 +19,7 @@ from pqpp_cli.groups import (
     Targets,
 )
 from pqpp_cli.output import emit, emit_parts, width_of
-from pqpp_files.options.option import option
+from pqpp_files.options.option import RecipeError, option
 
 if TYPE_CHECKING:
     from pqpp_models.explain.explainer import Explainer
@@ -108,13 +108,13 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.style == "html" and not self.explain:
-            raise CommandError("`format` html: a page shows explanations; add `explain`")
+            raise RecipeError("`format` html: a page shows explanations; add `explain`")
         if self.prompts and self.file:
-            raise CommandError("prompts came both as words and by `file`; give one of the two")
+            raise RecipeError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
-            raise CommandError("prompts came by `dataset` and in another way; give one of the two")
+            raise RecipeError("prompts came by `dataset` and in another way; give one of the two")
         if self.data_dir and not (self.dataset or self.explain):
-            raise CommandError("`data_dir`: it is about `dataset` or `explain`; add one")
+            raise RecipeError("`data_dir`: it is about `dataset` or `explain`; add one")
 
     def run(self) -> None:
         """Predict and print."""
@@ -163,14 +163,14 @@ class Predict(
             predictor.require_columns(rows.column_names, self.dataset)
             return PromptSource.of_rows(rows)
         if predictor.inputs != "text":
-            raise CommandError(
+            raise RecipeError(
                 f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
                 "that has them, or call its predict in Python"
             )
         if self.prompts:
             return PromptSource.of_words(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
-            raise CommandError(
+            raise RecipeError(
                 'no prompt came; write pqpp predict "a prompt", name a `file`, or pipe prompts in'
             )
         return PromptSource.of_file(self.file or "-", self.column)
@@ -243,7 +243,7 @@ class Predict(
 
         about = read_reference(predictor).target
         if about not in (self.targets or (about,)):
-            raise CommandError(
+            raise RecipeError(
                 f"`verdict`: it is about {about}, and `targets` are "
                 f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
             )

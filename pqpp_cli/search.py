@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_cli.command import LIBRARY, Command, CommandError, Group
+from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
 from pqpp_cli.output import emit_columns
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, RecipeError, option
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbedShard
@@ -106,7 +106,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
     def run(self) -> None:
         """Build the index of images, of embeddings, or of what `search embed` wrote."""
-        from pqpp_engines.index import ImageTextEncoder
+        from pqpp_engines.index import ImageTextEncoder, build_index
         from pqpp_engines.index.embed import (
             embed_folder,
             has_embeddings,
@@ -116,27 +116,24 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if has_embeddings(self.source):
             if self.model or self.revision or self.ids:
-                raise CommandError(
+                raise RecipeError(
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
             embedded = read_embedded(self.source)
             if embedded.left_out:
                 print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
-            self._build(embedded.vectors, embedded.ids, embedded.model, embedded.revision)
+            vectors, ids = embedded.vectors, embedded.ids
+            model, revision = embedded.model, embedded.revision
         elif Path(self.source).is_dir():
             if not self.model:
-                raise CommandError("`model`: name what embeds the images, like CLIP")
+                raise RecipeError("`model`: name what embeds the images, like CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed_folder(self.source, encoder, self.batch_size)
-            self._build(vectors, ids, encoder.model, encoder.revision)
+            model, revision = encoder.model, encoder.revision
         else:
             vectors, ids = load_embeddings(self.source, self.ids)
-            self._build(vectors, ids, self.model or "", self.revision)
-
-    def _build(self, vectors: Any, ids: Sequence[str], model: str, revision: str | None) -> None:
-        from pqpp_engines.index import build_index
-
+            model, revision = self.model or "", self.revision
         print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
 
 
@@ -161,7 +158,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     def run(self) -> None:
         """Embed from shard to shard."""
         if self.image_dir and not Path(self.image_dir).is_dir():
-            raise CommandError(f"`image_dir` {self.image_dir}: there is no such folder")
+            raise RecipeError(f"`image_dir` {self.image_dir}: there is no such folder")
         self.work_on_shards(self.file, self.output, self._job)
 
     def _job(self) -> tuple[EmbedShard, dict, str]:

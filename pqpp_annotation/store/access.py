@@ -39,11 +39,10 @@ def make_links(
     """Make links.
 
     Args:
-        count: Links.
-        role: annotator, control, owner or trial. Of who follows them.
-        label: A note of yours; nobody else sees it.
-        days: Until a link expires. For those who come back too.
-        is_shared: One link for all whom a recruiting site sends. It tells them apart.
+        role: Of who follows them.
+        label: A note of the owner's; annotators do not see it.
+        days: After which a link expires, for those who come back too.
+        is_shared: Whether each is followed by many, whom a recruiting site tells apart.
         person_id: Who comes by them, if that person is there already.
 
     Returns:

@@ -158,16 +158,15 @@ def serve(
 
     Args:
         path: The study file.
-        host: Address to listen at (default: this machine only).
-        port: Port to listen at.
-        url: Where people reach it, for all links. Kept for those that are made later; if left out,
-            this machine's name where the host is all addresses, else the host.
-        root_path: Path below which a proxy serves it (default: that of the URL).
-        workers: Processes; more than one on PostgreSQL only.
-        allows_http: Let people sign in over a network without TLS; what they send can be read on the
-            way.
-        certificate: TLS certificate with its chain, in PEM form. It is a file.
-        key: Its key, in PEM form.
+        host: The address to listen at; this machine's own by default.
+        url: Where people reach it; kept for the links that are made. If left out, this machine's
+            name where the host is all addresses, else the host.
+        root_path: What stands before every path, where a proxy serves it below a prefix; the path
+            of `url` if left out.
+        workers: Processes that serve; more than one needs PostgreSQL.
+        allows_http: Let people sign in over a network without TLS.
+        certificate: File of a TLS certificate with its chain, in PEM form.
+        key: File of its key.
 
     Raises:
         StudyError: The study file cannot be used, only one of certificate and key is given, or

@@ -98,19 +98,6 @@ def test_runs_are_compared(compute, folder):
     assert "p by Holm" in shown and "other_run" in shown
 
 
-def test_a_table_of_documents(compute, folder):
-    rows = [(q, d, s, QRELS[q].get(d, "")) for q, own in RUN.items() for d, s in own.items()]
-    with (folder / "t.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("query_id", "doc_id", "score", "rel"), *rows])
-    found = json.loads(
-        compute(
-            "rr", "--run", "t.csv", "--qrels", "t.csv", "--option", "ties=docno", "--format", "json"
-        )
-    )
-    theirs = by_trec_eval(RUN)
-    assert found["values"]["rr"] == [theirs[query]["recip_rank"] for query in found["query_ids"]]
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

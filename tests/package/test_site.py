@@ -74,24 +74,6 @@ def parts(monkeypatch):
         del sys.modules[name]
 
 
-NAMED = re.compile(r"\{py:obj\}`([\w.]+)`")
-TESTED = re.compile(r"`(tests/[\w/.]+)(?:::(\w+))?`")
-
-
-@pytest.mark.parametrize("page", sorted((DOCS / "how").glob("*.md")), ids=lambda page: page.stem)
-def test_functions_and_tests_that_a_page_names_are_there(page):
-    text = page.read_text("utf-8")
-    for name in NAMED.findall(text):
-        module, _, one = name.rpartition(".")
-        home = ROOT / module.replace(".", "/")
-        if not (home / one).is_dir():
-            source = home.with_suffix(".py").read_text("utf-8")
-            assert re.search(rf"^(def|class) {one}\b", source, re.MULTILINE), name
-    for path, test in TESTED.findall(text):
-        assert (ROOT / path).exists(), path
-        assert not test or f"def {test}(" in (ROOT / path).read_text("utf-8"), test
-
-
 CELL_OUTPUT = re.compile(
     r'class="output (?:stream|stderr)[^>]*>(?:<div[^>]*>)*<pre>(.*?)</pre>', re.DOTALL
 )
