@@ -142,7 +142,8 @@ def found_boxes(evidence: Any) -> list[dict[str, Any]]:
         if evidence.get("box"):
             (left, top, right, bottom), score = evidence["box"], evidence.get("score")
             names = (evidence[name] for name in ("label", "name", "text") if evidence.get(name))
-            box = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+            wide, high = max(0, right - left), max(0, bottom - top)
+            box = {"x": left, "y": top, "width": wide, "height": high}
             is_weak = score is not None and score <= _STRONG
             boxes = [{"label": next(names, "?"), "score": score, "is_weak": is_weak, **box}]
         evidence = list(evidence.values())

@@ -1,6 +1,6 @@
 """What people say of images, from a table of a user, beside rows of verdicts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from pqpp_feedback.assess.pictures import Row
@@ -11,15 +11,8 @@ _COLUMNS = ("matched", "label", "verdict")
 _ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-class PeopleSay:
-    """People's answers, by image or by prompt and generator.
-
-    Args:
-        answers: The key of an image, `(image,)` or `(prompt_id, generator)`, to its answer.
-    """
-
-    def __init__(self, answers: Mapping[tuple[str, ...], bool]) -> None:
-        self._answers = dict(answers)
+class PeopleSay(dict[tuple[str, ...], bool]):
+    """People's answers: the key of an image, `(image,)` or `(prompt_id, generator)`, to it."""
 
     def of(self, row: Row) -> bool | None:
         """Return the answer on the image of a row of verdicts; None where there is none.
@@ -30,7 +23,7 @@ class PeopleSay:
             True
         """
         by_prompt = (str(row["prompt_id"]), str(row["generator"]))
-        return self._answers.get((str(row["image"]),), self._answers.get(by_prompt))
+        return self.get((str(row["image"]),), self.get(by_prompt))
 
 
 def read_people(path: str | Path) -> PeopleSay:

@@ -65,26 +65,11 @@ class RahfAssessor(Assessor):
         """Return `overall`, and name the lowest score and the misaligned words."""
         scores = evidence["scores"]
         lowest = min((name for name in SCORES if name != "overall"), key=scores.__getitem__)
-        words = [word["text"] for word in misaligned(evidence, self._threshold)]
+        known = [word for word in evidence["words"] if word["probability"] is not None]
+        words = [word["text"] for word in known if word["probability"] >= self._threshold]
         outcome = f"misaligned: {', '.join(words)}" if words else "no word is misaligned"
         reason = f"lowest is {lowest}, {scores[lowest]:.2f}; {outcome}"
         return Verdict(None, scores["overall"], reason)
-
-
-def misaligned(evidence: Mapping[str, Any], threshold: float) -> list[Mapping[str, Any]]:
-    """Return the words that are misaligned, with `text`, `start` and `end` in the prompt.
-
-    Args:
-        evidence: Of a `RahfAssessor`.
-        threshold: From which probability on.
-
-    Example:
-        >>> words = [{"text": "red", "start": 2, "end": 5, "probability": 0.7}]
-        >>> [word["text"] for word in misaligned({"words": words}, 0.5)]
-        ['red']
-    """
-    known = (word for word in evidence["words"] if word["probability"] is not None)
-    return [word for word in known if word["probability"] >= threshold]
 
 
 def png_text(heatmap: NDArray[np.floating]) -> str:
@@ -94,7 +79,7 @@ def png_text(heatmap: NDArray[np.floating]) -> str:
         >>> base64.b64decode(png_text(np.eye(4)))[1:4]
         b'PNG'
     """
-    grey = Image.fromarray((255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8))
+    grey = heatmap_image(heatmap, heatmap.shape[::-1])
     buffer = io.BytesIO()
     grey.reduce(math.ceil(max(grey.size) / _SIDE)).save(buffer, "png", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()

@@ -207,9 +207,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             attention_mask = None if attention_mask is None else attention_mask[:, None]
         batch, tasks, _ = input_ids.shape
         if task_ids is None and tasks != len(TASK_STRINGS):
-            raise FeedbackError(
-                f"`input_ids` holds {tasks} task(s) an image; name them: `task_ids`"
-            )
+            raise FeedbackError(f"`input_ids` holds {tasks} task(s) an image; give `task_ids`")
         task = torch.arange(tasks).repeat(batch) if task_ids is None else task_ids.flatten()
         task = task.to(input_ids.device)
         mask = None if attention_mask is None else attention_mask.flatten(0, 1)
@@ -258,12 +256,11 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return [path.probabilities for path in paths]
 
     def _add_losses(self, output: RahfOutput, heatmap_labels, score_labels, labels) -> None:
-        if heatmap_labels is not None:
-            weights = self._weights_of(HEATMAPS)
-            output.heatmap_loss = squared_error(output.heatmaps, heatmap_labels, weights)
-        if score_labels is not None:
-            weights = self._weights_of(SCORES)
-            output.score_loss = squared_error(output.scores, score_labels, weights)
+        wanted = ("heatmap", heatmap_labels, HEATMAPS), ("score", score_labels, SCORES)
+        for kind, values, names in wanted:
+            if values is not None:
+                weights = [self.config.joint_weight if n in JOINT_OUTPUTS else 1.0 for n in names]
+                output[f"{kind}_loss"] = squared_error(output[f"{kind}s"], values, weights)
         if labels is not None and output.logits is not None:
             output.keyword_loss = cross_entropy(output.logits, labels)
         losses = [
@@ -273,10 +270,6 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         ]
         if losses:
             output.loss = torch.stack(losses).sum()
-
-    def _weights_of(self, names: Sequence[str]) -> list[float]:
-        """Return what each output weighs among its kind."""
-        return [self.config.joint_weight if name in JOINT_OUTPUTS else 1.0 for name in names]
 
 
 def _without_pooling(config: Any) -> dict[str, Any]:

@@ -37,14 +37,7 @@ ROLES: Mapping[str, tuple[str, str]] = {
 
 
 Masks = NDArray[np.bool_]
-
-
-@dataclass
-class Objects:
-    """The objects of an image: `label`, `score`, `box` in shares; masks (n, height, width)."""
-
-    seen: list[dict[str, Any]]
-    masks: Masks
+Objects = tuple[list[dict[str, Any]], Masks]
 
 
 @dataclass
@@ -99,6 +92,9 @@ class Sight:
         Args:
             image: RGB, of PIL.
             picture: Its column or parameter `objects` may list the words.
+
+        Returns:
+            Of each its `label`, `score`, and `box` in shares; and masks (n, height, width).
         """
         words = listed(asked(picture, "objects")) or choices("sight")["usual_objects"]
         key = "\n".join(words)
@@ -124,7 +120,7 @@ class Sight:
         boxes = self.detect(image, words)[: choices("sight")["most_objects"]]
         masks, sure = self.segment(image, [box["box"] for box in boxes])
         seen = [{**box, "score": box["score"] * iou} for box, iou in zip(boxes, sure, strict=True)]
-        return Objects(seen, masks)
+        return seen, masks
 
     def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
         """Return what a role's processor makes of inputs, and its model of that."""

@@ -42,9 +42,10 @@ class Light(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the objects with the shadows that they cast."""
-        objects, depth = self.sight.objects(image, picture), self.sight.depth(image, picture)
-        shadows = cast_shadows(np.asarray(smaller(image)) / 255.0, objects.masks, depth)
-        return {**shadows, "seen": objects.seen}
+        seen, masks = self.sight.objects(image, picture)
+        depth = self.sight.depth(image, picture)
+        shadows = cast_shadows(np.asarray(smaller(image)) / 255.0, masks, depth)
+        return {**shadows, "seen": seen}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""

@@ -45,13 +45,14 @@ class PenetrationScore(VistarScore):
 
     def look(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that meet in the picture, with their depths."""
-        objects, depth = self.sight.objects(image, picture), self.sight.depth(image, picture)
+        seen, masks = self.sight.objects(image, picture)
+        depth = self.sight.depth(image, picture)
         return {
-            "objects": len(objects.masks),
-            "labels": [seen["label"] for seen in objects.seen],
-            "seen": objects.seen,
-            "depths": [float(np.median(depth[mask])) for mask in objects.masks],
-            "pairs": meeting_pairs(objects.masks, depth, [seen["score"] for seen in objects.seen]),
+            "objects": len(masks),
+            "labels": [found["label"] for found in seen],
+            "seen": seen,
+            "depths": [float(np.median(depth[mask])) for mask in masks],
+            "pairs": meeting_pairs(masks, depth, [found["score"] for found in seen]),
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
