@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, spearmanr
 
-from pqpp_datasets.own_benchmark.trust.annotators import agreements
-from pqpp_datasets.own_benchmark.trust.weights import weighted_means
+from pqpp_datasets.own_benchmark.trust.annotators import agreements, weighted_means
 
 PEOPLE, VOTES, AN_IMAGE, LABELS, MODELS = 20, 260, 5, 5, 10
 IMAGES = PEOPLE * VOTES // AN_IMAGE

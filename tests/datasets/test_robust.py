@@ -6,7 +6,7 @@ from support.tiny_models import load_script
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import OptionError
-from pqpp_datasets.own_benchmark.trust.weights import weighted_means
+from pqpp_datasets.own_benchmark.trust.annotators import weighted_means
 
 planted_votes = load_script("robust_means", "benchmarks")
 
