@@ -75,29 +75,23 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     if not options.get("image_dir"):
         return table
     root = image_root(str(options["image_dir"]))
-    identities = zip(*(table[name].to_pylist() for name in _IDENTITY), strict=True)
-    rows = [_paths_of(root, *identity) for identity in identities]
-    if not any(paths for row in rows for paths in row.values()):
+    found: dict[str, list[list[dict]]] = {name: [] for name in _NUMBERS["mscoco"]}
+    for row in table.select(_IDENTITY).to_pylist():
+        folder = _folder_of(root, **row)
+        for name, images in found.items():
+            paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
+            images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
+    if not any(map(any, found.values())):
         raise DataFileError(
             f"{root}: no image of the {table.num_rows} prompts is here (expected "
             "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
         )
-    for name in _NUMBERS["mscoco"]:
-        images = [[{"bytes": None, "path": path} for path in row[name]] for row in rows]
+    for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
         if name == "reference_image":
             column = pa.array([next(iter(own), None) for own in images], _IMAGE)
         table = table.append_column(name, column)
     return table
-
-
-def _paths_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> dict[str, list]:
-    folder = _folder_of(root, source, prompt_id, image_id)
-    files = {
-        name: [str(path) for n in numbers if (path := folder / f"image_{n}.png").is_file()]
-        for name, numbers in _NUMBERS.get(source, {}).items()
-    }
-    return {name: files.get(name, []) for name in _NUMBERS["mscoco"]}
 
 
 def _folder_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
@@ -264,22 +258,18 @@ def _read_task(
         rows["occurrence"] = rows.groupby([text, "source"]).cumcount()
         rows = rows.set_index([text, "source", "occurrence"])
         if tables:
-            _refuse_other_rows(path, rows, paths[0], tables[0])
-            rows = rows.drop(columns="caption_id").reindex(tables[0].index)
+            known = tables[0]
+            theirs = known["caption_id"].reindex(rows.index)
+            differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
+            odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
+            if len(odd):
+                raise DataFileError(
+                    f"{path}: {len(rows)} rows came, {paths[0]} has {len(known)}; the prompt "
+                    f"{odd[0][0][:60]!r} is not the same in both; {REMEDY}"
+                )
+            rows = rows.drop(columns="caption_id").reindex(known.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
-
-
-def _refuse_other_rows(path: Path, rows: pd.DataFrame, first: Path, known: pd.DataFrame) -> None:
-    """Refuse a file whose rows are not those of the first one."""
-    theirs = known["caption_id"].reindex(rows.index)
-    differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
-    odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
-    if len(odd):
-        raise DataFileError(
-            f"{path}: {len(rows)} rows came, {first} has {len(known)}; the prompt "
-            f"{odd[0][0][:60]!r} is not the same in both; {REMEDY}"
-        )
 
 
 def _identities(

@@ -112,20 +112,6 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
     return text.encode("latin1")
 
 
-def _check_sizes(file: io.BytesIO) -> None:
-    """Refuse what asks for more memory than the file's length allows, before any is given.
-
-    A few bytes may announce a text of gigabytes, or the billionth place in the list of what was
-    read.
-    """
-    size = len(file.getbuffer())
-    argument: Any
-    for operation, argument, _ in pickletools.genops(file):  # refuses a text that is not all there
-        if operation.name in ("PUT", "BINPUT", "LONG_BINPUT") and not 0 <= argument <= size:
-            raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
-    file.seek(0)
-
-
 def read_pickle(path: Path) -> object:
     """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
 
@@ -140,9 +126,16 @@ def read_pickle(path: Path) -> object:
         [[9, 25], [30]]
     """
     require_file(path)
-    file = io.BytesIO(path.read_bytes())
+    content = path.read_bytes()
+    file = io.BytesIO(content)
+    argument: Any
     try:
-        _check_sizes(file)
+        # A few bytes may announce a text of gigabytes, which `genops` refuses where it is not all
+        # there, or the billionth place in the list of what was read.
+        for operation, argument, _ in pickletools.genops(content):
+            is_place = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
+            if is_place and not 0 <= argument <= len(content):
+                raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
         reason = in_a_line(error, named=False)

@@ -49,12 +49,24 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
         >>> select_captions(points, 2).tolist()
         [1, 4]
     """
-    points = _as_points(embeddings)
-    require_selectable(len(points), count, seed)
+    usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
+    if not usable.all():
+        raise DataFileError(
+            f"embeddings, row {int(np.argmin(usable))}: a value is not finite or beyond "
+            f"{_LARGEST:g}, so distances overflow; embed it anew, or scale all rows alike"
+        )
+    require_selectable(len(embeddings), count, seed)
+    points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     centres = points[sample_centres(points, count, np.random.default_rng(seed))]
-    return np.sort(_nearest_of_each(points, _lloyd(points, centres)))
+    # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
+    limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
+    kmeans = require_faiss().Kmeans(
+        points.shape[1], len(centres), niter=_ITERATIONS, seed=0, **limits
+    )
+    kmeans.train(points, init_centroids=centres)
+    return np.sort(_nearest_of_each(points, kmeans.centroids))
 
 
 def require_selectable(captions: int, count: int, seed: int = 0) -> None:
@@ -69,16 +81,6 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
         raise OptionError(f"count={count}: give 1 to {captions}, the number of captions")
     if seed < 0:
         raise OptionError(f"seed={seed}: give 0 or more")
-
-
-def _as_points(embeddings: np.ndarray) -> np.ndarray:
-    usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
-    if not usable.all():
-        raise DataFileError(
-            f"embeddings, row {int(np.argmin(usable))}: a value is not finite or beyond "
-            f"{_LARGEST:g}, so distances overflow; embed it anew, or scale all rows alike"
-        )
-    return np.ascontiguousarray(embeddings, dtype=np.float32)
 
 
 def sample_centres(points: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -146,15 +148,6 @@ def _squared(points, norms, rows) -> np.ndarray:
 def _exactly(points, others) -> np.ndarray:
     difference = points - others
     return np.einsum("ij,ij->i", difference, difference)
-
-
-def _lloyd(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    faiss = require_faiss()
-    # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
-    limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
-    kmeans = faiss.Kmeans(points.shape[1], len(centres), niter=_ITERATIONS, seed=0, **limits)
-    kmeans.train(points, init_centroids=centres)
-    return kmeans.centroids
 
 
 def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:

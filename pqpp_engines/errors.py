@@ -4,24 +4,8 @@ from pqpp_files.errors import PqppError
 
 
 class EngineError(PqppError):
-    """The root of the errors of this package."""
+    """Images, rewrites, routes or a collection cannot be made or used as asked."""
 
 
-class RouteError(EngineError):
-    """Routes, a rule or a router's folder cannot be used, or every route has failed."""
-
-
-class RewriteError(EngineError):
-    """A prompt cannot be rewritten or judged as asked."""
-
-
-class GenerateError(EngineError):
-    """Images cannot be made as asked."""
-
-
-class ImageRefusedError(GenerateError):
+class ImageRefusedError(EngineError):
     """One image cannot be made; others may."""
-
-
-class IndexingError(EngineError):
-    """A collection cannot be embedded, indexed or searched as asked."""

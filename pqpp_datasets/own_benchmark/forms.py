@@ -152,7 +152,15 @@ def read_long(
         OptionError: The options ask for columns in two ways.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
-    table = tables[0] if len(tables) == 1 else _concatenated(tables)
+    table = tables[0]
+    if len(tables) > 1:  # a column that a file lacks is empty there
+        rows = pd.concat([part.rows for part in tables], ignore_index=True)
+        for role in rows.columns.drop(ROW):
+            rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))
+        name = " and ".join(part.name for part in tables)
+        notes = [note for part in tables for note in part.notes]
+        faults = [fault for part in tables for fault in part.faults]
+        table = LongTable(rows, name, table.named, notes, faults)
     joined = [("image", "images", options.images)] if kind == "judgments" else []
     for role, other, path in (*joined, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
@@ -450,13 +458,3 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
         "score" if is_run else "label": texts_of(codes, texts),
     }
     return LongTable.of_file(path, columns, np.array(lines) - 1)
-
-
-def _concatenated(parts: Sequence[LongTable]) -> LongTable:
-    """Return the rows of several files as one; a column that a file lacks is empty there."""
-    rows = pd.concat([part.rows for part in parts], ignore_index=True)
-    for role in rows.columns.drop(ROW):
-        rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))
-    name = " and ".join(part.name for part in parts)
-    notes = [note for part in parts for note in part.notes]
-    return LongTable(rows, name, parts[0].named, notes, [f for p in parts for f in p.faults])

@@ -14,7 +14,7 @@ mos        score   the mean opinion score after z-scores for each annotator, see
                    `z_scores`; 0 is the mean of the annotators' votes
 positive   rate    the share of votes that the scale calls positive
 robust     rating  the mean of the votes, each weighed by how far its annotator agrees with
-                   the others, see `pqpp_datasets.own_benchmark.trust.weights`; of votes
+                   the others, see `pqpp_datasets.own_benchmark.trust.annotators`; of votes
                    without an order it is the rate, of the positive ones
 ========== ======= ===================================================================
 
@@ -34,9 +34,8 @@ from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annot
 from pqpp_datasets.own_benchmark.forms import one_of
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of, weighted_means
 from pqpp_datasets.own_benchmark.trust.reliability import Trust, trust_in
-from pqpp_datasets.own_benchmark.trust.weights import weighted_means
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
 

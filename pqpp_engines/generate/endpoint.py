@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_backbones.chat.chat import Budget, json_of
 from pqpp_backbones.chat.service import NoAnswer, Service, ServiceError
-from pqpp_engines.errors import GenerateError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import image_header, open_image
@@ -39,12 +39,12 @@ class EndpointGenerator(Generator):
         **patience: `tries`, `wait` and `sleep` of `Service`.
 
     Raises:
-        GenerateError: The address or the key cannot be one, or one of height and width is missing.
+        EngineError: The address or the key cannot be one, or one of height and width is missing.
 
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")
         Traceback (most recent call last):
-        pqpp_engines.errors.GenerateError: 'localhost:8000' is not the address ...
+        pqpp_engines.errors.EngineError: 'localhost:8000' is not the address ...
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class EndpointGenerator(Generator):
         **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
-            raise GenerateError("an endpoint needs both height and width, or neither; give both")
+            raise EngineError("an endpoint needs both height and width, or neither; give both")
         try:
             self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
         except ServiceError as error:
-            raise GenerateError(str(error)) from None
+            raise EngineError(str(error)) from None
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
         self.budget: Budget = budget or Budget()
         self.settings = {"model_id": model, "endpoint": self._service.url}
@@ -97,7 +97,7 @@ class EndpointGenerator(Generator):
                         continue
                 if error.refuses_content:
                     return Made(None, True, {"refused": error.said})
-                raise GenerateError(str(error)) from None
+                raise EngineError(str(error)) from None
             facts["seed"] = body.get("seed")
             return Made(image, None, facts)
 

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_engines.errors import EngineError, ImageRefusedError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, image_header, open_image
 from pqpp_files.hashes import sha256_of
@@ -99,7 +99,7 @@ class CommandGenerator(Generator):
         seconds: After which it is ended.
 
     Raises:
-        GenerateError: The command names no `{prompt}` or `{output}`, or a quote is left open.
+        EngineError: The command names no `{prompt}` or `{output}`, or a quote is left open.
     """
 
     command: str
@@ -109,11 +109,11 @@ class CommandGenerator(Generator):
     def __post_init__(self) -> None:
         missing = [mark for mark in ("{prompt}", "{output}") if mark not in self.command]
         if missing:
-            raise GenerateError(f"`command`: {missing[0]} is not in it; write it where it belongs")
+            raise EngineError(f"`command`: {missing[0]} is not in it; write it where it belongs")
         try:
             shlex.split(self.command)
         except ValueError:
-            raise GenerateError("`command`: a quote opens and never closes; correct it") from None
+            raise EngineError("`command`: a quote opens and never closes; correct it") from None
         self.settings = {"command": self.command}
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
@@ -137,7 +137,7 @@ class CommandGenerator(Generator):
                 ) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
-                    raise GenerateError(f"`command`: {words[0]:.80}: {error.strerror}") from None
+                    raise EngineError(f"`command`: {words[0]:.80}: {error.strerror}") from None
                 raise ImageRefusedError(
                     "`command`: the prompt is too long for a command, or holds a character that "
                     "none may hold; correct it"
@@ -212,13 +212,13 @@ class FolderGenerator(Generator):
             The first of `PATTERNS` that fits an image, if left out.
 
     Raises:
-        GenerateError: There is no such folder, no image in it is of a prompt, or the pattern has no
+        EngineError: There is no such folder, no image in it is of a prompt, or the pattern has no
             `{prompt_id}`.
 
     Example:
         >>> FolderGenerator("/no/such/folder", "glide", {"p1"})
         Traceback (most recent call last):
-        pqpp_engines.errors.GenerateError: /no/such/folder: there is no such folder; ...
+        pqpp_engines.errors.EngineError: /no/such/folder: there is no such folder; ...
     """
 
     def __init__(
@@ -227,15 +227,15 @@ class FolderGenerator(Generator):
         self.folder, self.name = expanded(folder), name
         self.settings = {"taken_from": self.folder.name}
         if not self.folder.is_dir():
-            raise GenerateError(
+            raise EngineError(
                 f"{folder}: there is no such folder; name the one that the images are in"
             )
         if pattern is not None and MARK not in pattern:
-            raise GenerateError(f"pattern {pattern}: {MARK} is not in it; write it where ids stand")
+            raise EngineError(f"pattern {pattern}: {MARK} is not in it; write it where ids stand")
         self._files = _files_of(self.folder, prompt_ids, (pattern,) if pattern else PATTERNS)
         if not self._files:
             wanted = pattern or " or ".join(PATTERNS)
-            raise GenerateError(
+            raise EngineError(
                 f"{folder} holds no image named {wanted} for one of the {len(prompt_ids)} prompts; "
                 "say by a pattern how they are named"
             )
@@ -257,7 +257,7 @@ class FolderGenerator(Generator):
         try:
             whole, header = open_image(path), image_header(path)
         except FileError:
-            raise GenerateError(f"{path} is not a whole image; remove or replace it") from None
+            raise EngineError(f"{path} is not a whole image; remove or replace it") from None
         as_it_is = header.format == "PNG" and header.orientation == 1
         return Made(path if as_it_is else whole, None, facts)
 

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from pqpp_backbones import DTYPES
 from pqpp_backbones.pretrained import files_digest, loading, put_on
 from pqpp_engines.errors import GenerateError
+=======
+from pqpp_backbones.pretrained import DTYPES, files_digest, loading, put_on
+from pqpp_engines.errors import EngineError
+>>>>>>> hdata
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
@@ -61,7 +66,7 @@ class DiffusersGenerator(Generator):
         vae_tiling: Less memory for large images. As `enable_tiling` of the VAE.
 
     Raises:
-        GenerateError: An option is unknown.
+        EngineError: An option is unknown.
         CheckpointError: The pipeline cannot be had or loaded.
         MissingExtraError: diffusers or torch are not installed.
     """
@@ -89,9 +94,9 @@ class DiffusersGenerator(Generator):
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise GenerateError(f"dtype {self.dtype!r}: choose among {', '.join(DTYPES)}")
+            raise EngineError(f"dtype {self.dtype!r}: choose among {', '.join(DTYPES)}")
         if self.offload not in (None, *OFFLOADS):
-            raise GenerateError(f"offload {self.offload!r}: choose among {', '.join(OFFLOADS)}")
+            raise EngineError(f"offload {self.offload!r}: choose among {', '.join(OFFLOADS)}")
         full = MODELS.get(self.model, self.model)
         self.name = self.name or Path(full).name.casefold()
         with needing("pqpp generate", "engines"):
@@ -172,7 +177,7 @@ class DiffusersGenerator(Generator):
         unknown = set(self.dropped) - set(pipeline.config)
         if unknown:
             parts = ", ".join(sorted(pipeline.components))
-            raise GenerateError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
+            raise EngineError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
         return pipeline, files_digest(Path(folder)) if is_folder else Path(folder).name
 
     def _set_scheduler(self) -> dict[str, Any]:
@@ -186,7 +191,7 @@ class DiffusersGenerator(Generator):
         kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
-            raise GenerateError(
+            raise EngineError(
                 f"`scheduler` {self.scheduler}: diffusers has none; choose among {compatible}"
             )
         known = inspect.signature(kind).parameters
@@ -204,7 +209,7 @@ class DiffusersGenerator(Generator):
         if expanded(self.lora).is_dir():
             folder, name = expanded(self.lora), Path(self.lora).name
         else:
-            folder, name = pull_files(self.lora, ["*.safetensors"], error=GenerateError), self.lora
+            folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
         with (
             warnings.catch_warnings(),
@@ -222,7 +227,7 @@ class DiffusersGenerator(Generator):
         for name, value in self.more.items():
             head, _, key = name.partition(".")
             if head not in ("pipeline", "scheduler") or not key:
-                raise GenerateError(f"`more` {name}: write pipeline.KEY or scheduler.KEY")
+                raise EngineError(f"`more` {name}: write pipeline.KEY or scheduler.KEY")
             if head == part:
                 of_part[key] = value
         return of_part
@@ -244,4 +249,4 @@ def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise GenerateError(f"{part}.{name}: {of} takes none; choose among {others:.400}")
+            raise EngineError(f"{part}.{name}: {of} takes none; choose among {others:.400}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_engines.errors import EngineError, ImageRefusedError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
@@ -81,7 +81,7 @@ def generate(
         progress: Whether a bar is shown.
 
     Raises:
-        GenerateError: An id or the model's name cannot be a file's name, an id stands twice, or
+        EngineError: An id or the model's name cannot be a file's name, an id stands twice, or
             the folder holds images of this model that were made otherwise.
         ChatError: The images would cost more than is allowed; nothing was asked.
     """
@@ -160,7 +160,7 @@ def make_images(
         go_on: Whether an `ImageRefusedError` is the refusal of one image and ends no job.
 
     Raises:
-        GenerateError: One that is there was made otherwise, or the generator cannot go on.
+        EngineError: One that is there was made otherwise, or the generator cannot go on.
     """
     left = []
     for image in wanted:
@@ -192,9 +192,9 @@ def check_job(generator: Generator, images: int, batch_size: int) -> None:
     """Refuse numbers below 1, and a model whose name cannot be that of a file."""
     for option, value in (("images per prompt", images), ("batch size", batch_size)):
         if value < 1:
-            raise GenerateError(f"{option} {value}: give 1 or more")
+            raise EngineError(f"{option} {value}: give 1 or more")
     if not _NAME.fullmatch(generator.name):
-        raise GenerateError(
+        raise EngineError(
             f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "
             "give another"
         )
@@ -205,11 +205,11 @@ def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
     for row in prompts:
         prompt_id = row["prompt_id"]
         if not is_folder_name(prompt_id):
-            raise GenerateError(
+            raise EngineError(
                 f"prompt_id {prompt_id!r:.80} cannot be a folder's name; give another"
             )
         if prompt_id in seen:
-            raise GenerateError(f"prompt_id {prompt_id} stands twice; keep one of them")
+            raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
         seen.add(prompt_id)
 
 
@@ -228,9 +228,9 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     try:
         note = dict(parse_json(store.read(_note_of(name))))
     except (OSError, TypeError, ValueError):
-        raise GenerateError(f"{store}/{name} has no readable JSON beside it; remove both") from None
+        raise EngineError(f"{store}/{name} has no readable JSON beside it; remove both") from None
     if lacking := set(_LISTED) - set(note):
-        raise GenerateError(
+        raise EngineError(
             f"{store}/{_note_of(name)} has no {min(lacking)!r}, so `pqpp generate` did not write "
             "it; move it and its image elsewhere"
         )
@@ -243,7 +243,7 @@ def _told_of(store: ShardStore, generator: Generator, wanted: Wanted) -> Mapping
     note = _read_note(store, name)
     for key, value in {**generator.settings, "prompt": wanted.prompt}.items():
         if note.get(key) != value:
-            raise GenerateError(
+            raise EngineError(
                 f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
                 "name another folder or another --name"
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_engines.errors import GenerateError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator
 from pqpp_engines.generate.run import (
     IMAGES,
@@ -106,9 +106,7 @@ class GenerateShard:
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
-            raise GenerateError(
-                f"no image of {len(prompts)} prompts can be made: {done[0].refusal}"
-            )
+            raise EngineError(f"no image of {len(prompts)} prompts can be made: {done[0].refusal}")
         return sorted(done, key=lambda image: image.wanted.index)
 
     def _row(self, image: MadeImage) -> dict[str, Any]:

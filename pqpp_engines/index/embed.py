@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_engines.errors import IndexingError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_files.errors import FileError, in_a_line
@@ -41,7 +41,7 @@ class EmbedShard:
         why. A column that came and has the name of a new one is refused.
 
     Raises:
-        IndexingError: The model is none, or a column's name is taken.
+        EngineError: The model is none, or a column's name is taken.
     """
 
     model: str
@@ -72,7 +72,7 @@ class EmbedShard:
 
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
-            raise IndexingError(f"the input has a column {min(taken)!r} already; rename it")
+            raise EngineError(f"the input has a column {min(taken)!r} already; rename it")
         texts, faults = cell_texts(table, self.column, "", "name the column by --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
@@ -127,7 +127,7 @@ def read_embedded(folder: str | Path) -> Embedded:
     """Return the embeddings that a job has written.
 
     Raises:
-        IndexingError: It is another job's folder, shards lack, or no row has an embedding.
+        EngineError: It is another job's folder, shards lack, or no row has an embedding.
         FileError: A file is damaged.
     """
     place = expanded(folder)
@@ -138,11 +138,11 @@ def read_embedded(folder: str | Path) -> Embedded:
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
-        raise IndexingError(f"{folder} holds no embeddings of pqpp search embed") from None
+        raise EngineError(f"{folder} holds no embeddings of pqpp search embed") from None
     shards = find_shards(str(place / "part-*.parquet"))
     there = len({made.path for made in shards})
     if there < wanted:
-        raise IndexingError(f"{folder}: {there} of {wanted} shards are there; end the job first")
+        raise EngineError(f"{folder}: {there} of {wanted} shards are there; end the job first")
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
     for shard in shards:
@@ -152,7 +152,7 @@ def read_embedded(folder: str | Path) -> Embedded:
             parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
             ids += table[column].to_pylist()
     if not ids:
-        raise IndexingError(f"{folder}: no row has an embedding; look at its column {ERROR}")
+        raise EngineError(f"{folder}: no row has an embedding; look at its column {ERROR}")
     left_out = sum(shard.rows for shard in shards) - len(ids)
     return Embedded(np.concatenate(parts), ids, model, revision, left_out)
 
@@ -163,14 +163,14 @@ def embed_folder(
     """Return the embeddings of a folder's images, and their paths in it as ids.
 
     Raises:
-        IndexingError: It holds no image.
+        EngineError: It holds no image.
     """
     from tqdm import tqdm
 
     root = Path(folder)
     paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in ENDINGS)
     if not paths:
-        raise IndexingError(f"{root} holds no image ({', '.join(ENDINGS)})")
+        raise EngineError(f"{root} holds no image ({', '.join(ENDINGS)})")
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
     return encoder.images(shown, batch_size), ids
@@ -180,12 +180,12 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     """Return embeddings of items, memory-mapped, and their ids, one a line of a file.
 
     Raises:
-        IndexingError: They are no floats of shape (items, size) or (items, vectors of each, size).
+        EngineError: They are no floats of shape (items, size) or (items, vectors of each, size).
     """
     form = "neither a folder of images nor embeddings in .npy"
-    embeddings = load_array(path, IndexingError, form)
+    embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise IndexingError(
+        raise EngineError(
             f"{path}: give floats of shape (items, size), or (items, vectors of each, size)"
         )
     if ids is None:
@@ -199,13 +199,13 @@ def load_queries(path: str, count: int) -> Any:
     """Return the embeddings of so many queries, memory-mapped.
 
     Raises:
-        IndexingError: They are no table of numbers, or of other queries.
+        EngineError: They are no table of numbers, or of other queries.
     """
-    vectors = load_array(path, IndexingError, "no .npy of embeddings")
+    vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:
-        raise IndexingError(
+        raise EngineError(
             f"`queries` {path}: no .npy of embeddings (no array of shape (queries, size))"
         )
     if len(vectors) != count:
-        raise IndexingError(f"`queries`: {len(vectors)} embeddings for {count} queries")
+        raise EngineError(f"`queries`: {len(vectors)} embeddings for {count} queries")
     return vectors

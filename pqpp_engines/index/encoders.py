@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pqpp_backbones.pretrained import check_ids, load_model
-from pqpp_engines.errors import IndexingError
+from pqpp_engines.errors import EngineError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expanded
 
@@ -56,7 +56,7 @@ class ImageTextEncoder:
         at_once: How many texts or images go through together; None for what is asked for.
 
     Raises:
-        IndexingError: It has no such features.
+        EngineError: It has no such features.
         CheckpointError: There is no such model, or it is not whole.
     """
 
@@ -76,7 +76,7 @@ class ImageTextEncoder:
         self.model = Path(full).name if is_folder else loaded.told.name
         self.revision = loaded.told.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
-            raise IndexingError(
+            raise EngineError(
                 f"{model} is a {type(self._network).__name__} without image features; name a "
                 "folder or OWNER/REPOSITORY of CLIP, SigLIP, BLIP-2 or the like"
             )
@@ -90,19 +90,19 @@ class ImageTextEncoder:
             folder: Where the model lies, if it is not on the Hub.
 
         Raises:
-            IndexingError: The index tells no model, or the folder's is called otherwise or was
+            EngineError: The index tells no model, or the folder's is called otherwise or was
                 changed since.
         """
         model, revision = index.config["model"], index.config["revision"]
         if not model:
-            raise IndexingError("the index does not say which model made it; give embeddings")
+            raise EngineError("the index does not say which model made it; give embeddings")
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
-            raise IndexingError(f"`model` {folder}: the index was made by {model}; give that one")
+            raise EngineError(f"`model` {folder}: the index was made by {model}; give that one")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            raise IndexingError(
+            raise EngineError(
                 f"`model` {folder}: its files are not those that the index was made by; give them, "
                 "or build the index again"
             )
@@ -129,12 +129,12 @@ class ImageTextEncoder:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
-            IndexingError: The model cannot look at both together.
+            EngineError: The model cannot look at both together.
         """
         import torch
 
         if not self.can_match:
-            raise IndexingError(f"{self.model} cannot look at a text and an image together")
+            raise EngineError(f"{self.model} cannot look at a text and an image together")
         with torch.inference_mode():
             states = _image_states(self._network, self._pixels([image])["pixel_values"])
 
@@ -186,7 +186,7 @@ class ImageTextEncoder:
             while batch := list(islice(items, self.at_once or batch_size)):
                 parts.append(embed(batch).float().cpu().numpy())
         if not parts:
-            raise IndexingError("there is nothing to embed; give texts or images")
+            raise EngineError("there is nothing to embed; give texts or images")
         return np.concatenate(parts)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pqpp_backbones.foreign import read_foreign_json
-from pqpp_engines.errors import IndexingError
+from pqpp_engines.errors import EngineError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
@@ -53,13 +53,13 @@ class Index:
         config: Model and revision that the vectors come from, size, factory, recall and so on.
 
     Raises:
-        IndexingError: The folder holds no whole index; one line.
+        EngineError: The folder holds no whole index; one line.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = expanded(folder)
         if not (self.folder / CONFIG).is_file():
-            raise IndexingError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
+            raise EngineError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
         with needing("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
@@ -73,7 +73,7 @@ class Index:
                 raise ValueError("its files do not belong together")
         except (OSError, ValueError, TypeError, LookupError) as error:
             reason = in_a_line(error, named=False)[:200]
-            raise IndexingError(f"{folder}: a damaged index ({reason}); build it again") from None
+            raise EngineError(f"{folder}: a damaged index ({reason}); build it again") from None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -97,16 +97,16 @@ class Index:
             counts.
 
         Raises:
-            IndexingError: The queries have another size, or k is below 1.
+            EngineError: The queries have another size, or k is below 1.
         """
         vectors, per = _unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
-            raise IndexingError(
+            raise EngineError(
                 f"queries of shape {vectors.shape}, the index has {self.config['size']} numbers; "
                 f"embed them by {self.config['model'] or 'the same model'}"
             )
         if k < 1:
-            raise IndexingError(f"k is {k}; give 1 or more")
+            raise EngineError(f"k is {k}; give 1 or more")
         k = min(k, len(self))
         scores, found = (self._exact if exact else self._faiss).search(vectors, k * per)
         short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
@@ -131,11 +131,11 @@ class Index:
         another kind, build it anew.
 
         Raises:
-            IndexingError: They have another shape, or an id is there already.
+            EngineError: They have another shape, or an id is there already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
-            raise IndexingError(
+            raise EngineError(
                 f"embeddings of shape {np.shape(embeddings)}; the index has {per} vectors an item "
                 f"of {size} numbers"
             )
@@ -146,9 +146,9 @@ class Index:
         for name in ("model", "revision", "size", "vectors_per_id"):
             value, others = self.config[name], other.config[name]
             if value != others:
-                raise IndexingError(f"the {name} differs: {value} and {others}; build both alike")
+                raise EngineError(f"the {name} differs: {value} and {others}; build both alike")
         if resolved(output) in (resolved(self.folder), resolved(other.folder)):
-            raise IndexingError(
+            raise EngineError(
                 f"{output} is one of the two; name another folder, or grow one by `pqpp search add`"
             )
         store, total = other._exact, other._faiss.ntotal
@@ -193,7 +193,7 @@ def build_index(
         seed: Of the training sample.
 
     Raises:
-        IndexingError: The ids do not fit, a vector is zero or not finite, or faiss refuses the
+        EngineError: The ids do not fit, a vector is zero or not finite, or faiss refuses the
             factory.
         OSError: The disk has no room for it; one line.
 
@@ -210,11 +210,11 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        raise IndexingError(
+        raise EngineError(
             f"embeddings of shape {shape}: give (items, size), or (items, vectors of each, size)"
         )
     if len(ids) != len(embeddings):
-        raise IndexingError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
+        raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
     recall, probes = 1.0, 0
     try:
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
@@ -232,7 +232,7 @@ def build_index(
             recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
     except (RuntimeError, MemoryError) as error:
         reason = in_a_line(error, named=False)[-150:]
-        raise IndexingError(f"{factory}: faiss cannot use it here ({reason})") from None
+        raise EngineError(f"{factory}: faiss cannot use it here ({reason})") from None
     config = {
         "model": model,
         "revision": revision,
@@ -254,7 +254,7 @@ def _unit(values: Any, what: str) -> Floats:
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise IndexingError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; leave it out")
+        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; leave it out")
     return np.divide(vectors, lengths, order="C")
 
 
@@ -312,10 +312,10 @@ def _write(
     names = [str(one) for one in ids]
     for one in names:
         if not one or "\n" in one or "\r" in one:
-            raise IndexingError(f"id {one!r:.80}: give ids of one line that are not empty")
+            raise EngineError(f"id {one!r:.80}: give ids of one line that are not empty")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise IndexingError(f"id {twice!r:.80} stands twice; keep one of them")
+        raise EngineError(f"id {twice!r:.80} stands twice; keep one of them")
     place = expanded(output)
     with whole_folder(place, FILES) as beside:
         with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed

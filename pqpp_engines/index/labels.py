@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pqpp_engines.errors import IndexingError
+from pqpp_engines.errors import EngineError
 from pqpp_models.text.reading.words import content_words, words_of
 
 Floats = NDArray[np.float32]
@@ -65,7 +65,7 @@ def preliminary_relevance(
         Equal scores in the order in which the images first stand.
 
     Raises:
-        IndexingError: There is no query or caption, or a number is out of range.
+        EngineError: There is no query or caption, or a number is out of range.
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
@@ -74,14 +74,14 @@ def preliminary_relevance(
         [('a', 1.0), ('d', 1.0), ('c', 0.5)]
     """
     if not len(queries) or not len(captions):
-        raise IndexingError("no queries or no captions came; give a line for each")
+        raise EngineError("no queries or no captions came; give a line for each")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
     least = 0 if embed is None else -1
     if not least <= threshold <= 1:
-        raise IndexingError(f"threshold {threshold}: give a number from {least} to 1")
+        raise EngineError(f"threshold {threshold}: give a number from {least} to 1")
     if most < 1 or refined_from < 0:
-        raise IndexingError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
+        raise EngineError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
     places, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
     for place, caption in zip(places.tolist(), captions, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pqpp_engines.errors import IndexingError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expanded
@@ -45,7 +45,7 @@ class Retriever:
         column: In a shard, the column of queries.
 
     Raises:
-        IndexingError: Folder, model and options do not go together.
+        EngineError: Folder, model and options do not go together.
 
     Example:
         >>> import tempfile
@@ -101,16 +101,16 @@ class Retriever:
         if wanted == 0:
             return 0
         if wanted < self.k:
-            raise IndexingError(
+            raise EngineError(
                 f"`rerank` {wanted}: `k` {self.k} results need as many candidates; give more"
             )
         if not self.encoder.can_match:
-            raise IndexingError(
+            raise EngineError(
                 f"`rerank`: {self.encoder.model} has no head that matches a text and an image, as "
                 "BLIP-2 has; leave it out"
             )
         if self.image_dir is None:
-            raise IndexingError(
+            raise EngineError(
                 f"`image_dir`: {self.encoder.model} looks at the images again to rank them; name "
                 "their folder, or give `rerank` 0"
             )
@@ -233,7 +233,7 @@ def rerank(
         equal ones that comes first which was before.
 
     Raises:
-        IndexingError: The model cannot look at both together.
+        EngineError: The model cannot look at both together.
         PredictorError: An image cannot be read; it is named.
     """
     flat = places.ravel()
@@ -253,13 +253,13 @@ def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str
     """Refuse, before a search, names that the format of its run cannot hold.
 
     Raises:
-        IndexingError: The format is TREC's, and an image, a query or the run has a blank.
+        EngineError: The format is TREC's, and an image, a query or the run has a blank.
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            raise IndexingError(
+            raise EngineError(
                 f"`output` {path}: TREC's format has no blanks, {column} {wrong!r:.60} has; name a "
                 "file in .parquet"
             )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_engines.errors import RewriteError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.meaning import meaning_lost, missing, only_shorter, words_to_keep
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expanded
@@ -82,7 +82,7 @@ class Judge:
             probability of one half or more.
 
     Raises:
-        RewriteError: The predictor does not know how sure it is, or a number is out of range.
+        EngineError: The predictor does not know how sure it is, or a number is out of range.
         MissingResourceError: NLTK's WordNet or stopwords are not installed.
 
     Example:
@@ -103,20 +103,20 @@ class Judge:
         entailment: str | None = None,
     ) -> None:
         if not 0 <= confidence < 1:
-            raise RewriteError(f"confidence {confidence}: give a number from 0 to below 1")
+            raise EngineError(f"confidence {confidence}: give a number from 0 to below 1")
         if not most_added >= 0:
-            raise RewriteError(f"most_added {most_added}: give 0 or more")
+            raise EngineError(f"most_added {most_added}: give 0 or more")
         if not (math.isfinite(margin) and margin >= 0):
-            raise RewriteError(f"margin {margin}: give 0 or more")
+            raise EngineError(f"margin {margin}: give 0 or more")
         self.target, self.margin, self.confidence = target, margin, confidence
         self.least_cosine, self.most_added = least_cosine, most_added
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor)
         if not self.predictor.knows_uncertainty:
-            raise RewriteError(f"{predictor} does not know how sure it is; name one that does")
+            raise EngineError(f"{predictor} does not know how sure it is; name one that does")
         self.target, *others = self.predictor.columns_for(target)
         if others:
-            raise RewriteError(f"`target` is {target!r}; name one")
+            raise EngineError(f"`target` is {target!r}; name one")
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
         self.beside = other if other in self.predictor.targets else None
         self.entailment = None if entailment is None else Entailment(entailment)
@@ -179,17 +179,17 @@ class Judge:
             name: Folder or OWNER/NAME of the model that writes.
 
         Raises:
-            RewriteError: It is the predictor that judges.
+            EngineError: It is the predictor that judges.
 
         Example:
             >>> Judge("mean_hbpp").check_writer("static")
             Traceback (most recent call last):
-            pqpp_engines.errors.RewriteError: static judges and cannot write as well; name another
+            pqpp_engines.errors.EngineError: static judges and cannot write as well; name another
         """
         writer, judge = expanded(name), expanded(self.predictor_name)
         is_same = writer.exists() and judge.exists() and writer.samefile(judge)
         if is_same or name == self.predictor_name:
-            raise RewriteError(f"{name} judges and cannot write as well; name another")
+            raise EngineError(f"{name} judges and cannot write as well; name another")
 
     def _why_not(
         self, original: str, text: str, far: bool, cosine: float, added: Sequence[str]
@@ -243,7 +243,7 @@ class Entailment:
 
     Raises:
         CheckpointError: It cannot be had, or is no classifier.
-        RewriteError: None of its labels is entailment.
+        EngineError: None of its labels is entailment.
     """
 
     def __init__(self, name: str) -> None:
@@ -255,7 +255,7 @@ class Entailment:
         self._place = known.get("entailment")
         if self._place is None:
             named = ", ".join(map(str, labels.values()))[:80]
-            raise RewriteError(f"{name} has no label entailment but {named}; name one that has")
+            raise EngineError(f"{name} has no label entailment but {named}; name one that has")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> NDArray[np.float64]:
         """Return the probability that each rewrite entails the original, (rewrites,)."""

@@ -15,7 +15,7 @@ import jsonschema
 
 from pqpp_backbones.chat.chat import Chat, ChatError, Request, json_of
 from pqpp_datasets.target_columns import measure_of
-from pqpp_engines.errors import RewriteError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import Judge
 from pqpp_engines.rewrite.meaning import words_to_keep
 from pqpp_files.paths import check_output_folder, expanded
@@ -47,14 +47,14 @@ class Writer:
         instruction: What it is told; one of the files beside this one if left out.
 
     Raises:
-        RewriteError: The count is below 1.
+        EngineError: The count is below 1.
     """
 
     def __init__(
         self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
     ) -> None:
         if count < 1:
-            raise RewriteError(f"{count} rewrites: give 1 or more")
+            raise EngineError(f"{count} rewrites: give 1 or more")
         measure = measure_of(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
@@ -104,7 +104,7 @@ class Synonyms:
         count: Candidates of each query, at most.
 
     Raises:
-        RewriteError: The count is below 1.
+        EngineError: The count is below 1.
 
     Example:
         >>> Synonyms(4)("a couch")
@@ -113,7 +113,7 @@ class Synonyms:
 
     def __init__(self, count: int = 8) -> None:
         if count < 1:
-            raise RewriteError(f"{count} rewrites: give 1 or more")
+            raise EngineError(f"{count} rewrites: give 1 or more")
         self.count = count
 
     def __call__(self, prompt: str) -> list[str]:
@@ -236,7 +236,7 @@ def write_study(
         How many prompts are in the study.
 
     Raises:
-        RewriteError: No prompt was rewritten, two have one id, or there are no images.
+        EngineError: No prompt was rewritten, two have one id, or there are no images.
 
     Example:
         >>> import tempfile
@@ -249,9 +249,9 @@ def write_study(
         7-0,a cat,7-rewritten/sdxl_0.png,rewritten
     """
     if images_per_prompt < 1:
-        raise RewriteError(f"images per prompt {images_per_prompt}: give 1 or more")
+        raise EngineError(f"images per prompt {images_per_prompt}: give 1 or more")
     if len(set(prompt_ids)) < len(prompt_ids):
-        raise RewriteError("two prompts have one prompt_id; give each one of its own")
+        raise EngineError("two prompts have one prompt_id; give each one of its own")
     place = expanded(folder)
     check_output_folder(place)
     prompts: list[tuple[Any, ...]] = []
@@ -264,7 +264,7 @@ def write_study(
         for at in range(images_per_prompt):
             pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
     if not prompts:
-        raise RewriteError("no prompt was rewritten, so there is nothing that people could compare")
+        raise EngineError("no prompt was rewritten, so there is nothing that people could compare")
     names = ("prompt_id", "prompt", "image", "model")
     for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
         columns = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pqpp_engines.errors import RouteError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.route.routes import Account, Rule
 from pqpp_files.errors import in_a_line
 from pqpp_files.foreign.json_values import parse_json
@@ -122,7 +122,7 @@ class Log:
                 key = entry["prompt_sha256"], entry.get("occurrence", 0)
                 is_answer = entry.get("router") == self._router and entry["answered"] is not None
             except (ValueError, TypeError, KeyError, AttributeError):
-                raise RouteError(
+                raise EngineError(
                     f"{path}, line {number}: not the log of a router; name another file"
                 ) from None
             if is_answer and key not in places:
@@ -169,7 +169,7 @@ class Asking:
         try:
             results = self._call(route, texts)
         except Exception:  # whatever a user's function raises
-            results = [RouteError("asked with others")] * len(texts)
+            results = [EngineError("asked with others")] * len(texts)
         return [
             self._ask_alone(text, decision)
             if isinstance(result, Exception)
@@ -203,7 +203,7 @@ class Asking:
             return [self.functions[name](texts[0])]
         results = list(self.functions[name](list(texts)))
         if len(results) != len(texts):
-            raise RouteError(f"{len(results)} answers came to {len(texts)} prompts")
+            raise EngineError(f"{len(results)} answers came to {len(texts)} prompts")
         return results
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pqpp_engines.errors import RouteError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.route.answers import Asking, Decision, Log, RoutedAnswer, answer_all
 from pqpp_engines.route.routes import (
     KIND,
@@ -75,7 +75,7 @@ class Router:
         self.predictor.columns_for([route.target for route in self.routes])
         assert rule.confidence is not None
         if not self.predictor.knows_uncertainty and rule.confidence > 0.5:
-            raise RouteError(
+            raise EngineError(
                 f"{predictor} does not know how sure it is, so there is no lower bound; "
                 "give a confidence of .5, or another predictor"
             )
@@ -99,7 +99,7 @@ class Router:
             revision: Of a predictor on the Hub.
 
         Raises:
-            RouteError: As `check_routes`; there are too few prompts, or they cannot keep to the
+            EngineError: As `check_routes`; there are too few prompts, or they cannot keep to the
                 rule.
             PredictorError: A target is not predicted.
 
@@ -116,7 +116,7 @@ class Router:
         texts = read_prompts(calibration)
         texts = [text for text in texts if text.strip()]
         if len(texts) < LEAST:
-            raise RouteError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
+            raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
         worth, far = router._worth(texts)
         router.price = price_for(worth, router._costs, far, rule)
         chosen = choose(worth, router._costs, far, rule, router.price)
@@ -202,7 +202,7 @@ class Router:
             One a prompt, in their order.
 
         Raises:
-            RouteError: A route has no function, or the log is no log.
+            EngineError: A route has no function, or the log is no log.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
@@ -213,7 +213,7 @@ class Router:
         """
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
-            raise RouteError(f"route {missing[0]} has no function; give one for each route")
+            raise EngineError(f"route {missing[0]} has no function; give one for each route")
         texts = read_prompts(prompts)
         diary = Log(log, digest_of(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account
@@ -240,16 +240,16 @@ class Router:
         """Load a router from a folder or a repository of the Hub.
 
         Raises:
-            RouteError: It holds no router, or one that is damaged.
+            EngineError: It holds no router, or one that is damaged.
         """
         folder = expanded(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
-                raise RouteError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
-            folder = pull_files(str(name_or_path), [FILE], revision, error=RouteError)
+                raise EngineError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
+            folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         path = folder / FILE
         if not path.is_file():
-            raise RouteError(
+            raise EngineError(
                 f"{name_or_path} has no {FILE}; name a folder that a router was saved in"
             )
         saved = read_router(path)

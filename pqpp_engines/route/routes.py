@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_backbones.foreign import read_foreign_json
-from pqpp_engines.errors import RouteError
+from pqpp_engines.errors import EngineError
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
 
@@ -66,17 +66,17 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise RouteError(f"{', '.join(given) or 'no rule'}: give one of budget, share, floor")
+            raise EngineError(f"{', '.join(given) or 'no rule'}: give one of budget, share, floor")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
-            raise RouteError(f"confidence {self.confidence}: give a number from .5 to below 1")
+            raise EngineError(f"confidence {self.confidence}: give a number from .5 to below 1")
         value = getattr(self, given[0])
         if not -math.inf < value < math.inf:
-            raise RouteError(f"{given[0]} {value}: give a number")
+            raise EngineError(f"{given[0]} {value}: give a number")
         if self.share is not None and not 0 <= self.share <= 1:
-            raise RouteError(f"share {self.share}: give a number from 0 to 1")
+            raise EngineError(f"share {self.share}: give a number from 0 to 1")
 
     def lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
         """Return what stands for the quality: normal lower bounds at the confidence."""
@@ -89,29 +89,29 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     """Refuse routes among which the rule cannot choose.
 
     Raises:
-        RouteError: There are fewer than two, two of one name, a cost below 0, or a share of more
+        EngineError: There are fewer than two, two of one name, a cost below 0, or a share of more
             than two.
 
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
         Traceback (most recent call last):
-        pqpp_engines.errors.RouteError: 1 route came; a router chooses among two or more
+        pqpp_engines.errors.EngineError: 1 route came; a router chooses among two or more
     """
     if len(routes) < 2:
-        raise RouteError(f"{len(routes)} route came; a router chooses among two or more")
+        raise EngineError(f"{len(routes)} route came; a router chooses among two or more")
     names = [route.name for route in routes]
     for route in routes:
         if names.count(route.name) > 1:
-            raise RouteError(f"route {route.name} came twice; give each a name of its own")
+            raise EngineError(f"route {route.name} came twice; give each a name of its own")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise RouteError(f"route {route.name}: cost {route.cost}; give 0 or more")
+            raise EngineError(f"route {route.name}: cost {route.cost}; give 0 or more")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise RouteError(f"route {route.name}: utility {route.utility}; give a number above 0")
+            raise EngineError(f"route {route.name}: utility {route.utility}; give a number above 0")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
-        raise RouteError("a share is of two routes of different cost; give a budget for others")
+        raise EngineError("a share is of two routes of different cost; give a budget for others")
     if rule.budget is not None and rule.budget < costs[0]:
-        raise RouteError(
+        raise EngineError(
             f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; give that or more"
         )
 
@@ -158,7 +158,7 @@ def price_for(
         The price; 0 for a floor.
 
     Raises:
-        RouteError: Prompts of which nothing is known alone cost more than the budget.
+        EngineError: Prompts of which nothing is known alone cost more than the budget.
 
     Example:
         >>> worth, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
@@ -180,7 +180,7 @@ def price_for(
     assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
     if cost_at(prices[high]) > allowed:
-        raise RouteError(
+        raise EngineError(
             f"{int(far.sum())} of {len(far)} calibration prompts are far and go to the dearest "
             f"route: that alone costs more than {limit:g} in the mean; give more, or other prompts"
         )
@@ -299,7 +299,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """Return what a router's file tells, checked.
 
     Raises:
-        RouteError: It is no router's, or something in it cannot be; one line names it.
+        EngineError: It is no router's, or something in it cannot be; one line names it.
 
     Example:
         >>> import tempfile
@@ -307,7 +307,7 @@ def read_router(path: Path) -> dict[str, Any]:
         >>> _ = path.write_text('{"model_type": "pqpp_router", "price": true}')
         >>> read_router(path)
         Traceback (most recent call last):
-        pqpp_engines.errors.RouteError: ...router.json is damaged (...); make it again
+        pqpp_engines.errors.EngineError: ...router.json is damaged (...); make it again
     """
     try:
         router = read_foreign_json(path)
@@ -315,9 +315,9 @@ def read_router(path: Path) -> dict[str, Any]:
         raise  # it says what is wrong
     except ValueError as error:
         reason = in_a_line(error, named=False)[:100]
-        raise RouteError(f"{path} is damaged ({reason}); make it again") from None
+        raise EngineError(f"{path} is damaged ({reason}); make it again") from None
     if not isinstance(router, dict) or router.get("model_type") != KIND:
-        raise RouteError(f"{path}: its model_type is not {KIND}, so it is no router")
+        raise EngineError(f"{path}: its model_type is not {KIND}, so it is no router")
     try:
         if router["sha256"] != digest_of(router):
             raise ValueError("it is not what was written")
@@ -333,5 +333,5 @@ def read_router(path: Path) -> dict[str, Any]:
             raise ValueError("price and prompts are no numbers")
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = in_a_line(error, named=False)[:150]
-        raise RouteError(f"{path} is damaged ({reason}); make it again") from None
+        raise EngineError(f"{path} is damaged ({reason}); make it again") from None
     return router

@@ -26,10 +26,7 @@ FOLDERS = {
     **{name: (name, write) for name, write in WRITERS.items()},
 }
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def test_each_has_its_licence_year_and_card():

@@ -145,25 +145,6 @@ def test_retrieval_runs(tmp_path):
     assert scores(build_benchmark(None, path, relevance, strict), "clip_p3")["A cat."] == 0.0
 
 
-def test_split_is_stratified_and_knows_no_order():
-    ids = [f"p{n}" for n in range(1000)]
-    strata = ["rare" if n % 10 == 0 else "common" for n in range(1000)]
-    found = dict(zip(ids, stratified_split(ids, strata), strict=True))
-    order = np.random.default_rng(0).permutation(1000)
-    again = stratified_split([ids[n] for n in order], [strata[n] for n in order])
-    assert found == dict(zip([ids[n] for n in order], again, strict=True))
-    for stratum, size in (("rare", 100), ("common", 900)):
-        own = [found[i] for i, s in zip(ids, strata, strict=True) if s == stratum]
-        assert [own.count(s) for s in ("train", "validation", "test")] == [
-            0.6 * size,
-            0.2 * size,
-            0.2 * size,
-        ]
-    assert stratified_split(ids, strata, seed=1) != list(found.values())
-    with pytest.raises(OptionError, match="sum to 1"):
-        stratified_split(ids, strata, {"train": 0.5})
-
-
 SHARES = {"train": 0.6, "validation": 0.2, "test": 0.2}
 
 
@@ -181,6 +162,9 @@ def test_small_strata_keep_the_shares(seed):
             own = (found == name) & (np.array(strata) == f"s{n}")
             assert abs(own.sum() - share * size) <= 1
     assert "b" not in found
+    assert stratified_split(ids, strata, shares, seed=1) != found.tolist()
+    with pytest.raises(OptionError, match="sum to 1"):
+        stratified_split(ids, strata, {"train": 0.5})
     order = generator.permutation(len(ids))
     again = stratified_split([ids[n] for n in order], [strata[n] for n in order], shares)
     assert again == found[order].tolist()
@@ -279,17 +263,3 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
         "eval.yaml",
         "report.html",
     ]
-
-
-def test_interrupted_writing_leaves_the_old_folder(tmp_path, monkeypatch):
-    built = build_benchmark(write(tmp_path / "votes.csv", JUDGMENTS))
-    folder = write_benchmark(built, tmp_path / "out", "Old")
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("pqpp_datasets.own_benchmark.write.quality_report", stop)
-    with pytest.raises(KeyboardInterrupt):
-        write_benchmark(built, folder, "New")
-    assert "# Old" in (folder / "README.md").read_text()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "votes.csv"]

@@ -8,10 +8,7 @@ from support.benchmark_folders import CONQA_VOTES, write_conqa
 
 from pqpp_datasets.errors import DataFileError
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def load(folder, name="conqa", **options):

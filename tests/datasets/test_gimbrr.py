@@ -4,10 +4,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import write_gimbrr
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def load(folder, name="gimbrr", **options):

@@ -5,10 +5,7 @@ from datasets import load_dataset
 from PIL import Image
 from support.pqpp_folders import write_v1_0, write_v1_1
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def paint(folder, numbers, shade):

@@ -15,10 +15,7 @@ from pqpp_files.errors import FileError
 
 PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def votes(path, image="{n}.png"):

@@ -13,10 +13,7 @@ from pqpp_datasets.rated import GENAI_MODELS
 from pqpp_datasets.sources import release
 from pqpp_files.hashes import sha256_of
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def load(folder, name, **options):

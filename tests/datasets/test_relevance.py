@@ -20,9 +20,7 @@ def load(folder, **options):
     return load_dataset("pqpp", "pqpp-relevance", data_dir=str(folder), **options)
 
 
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def write_pickle(path, value, protocol=pickle.DEFAULT_PROTOCOL):

@@ -13,10 +13,7 @@ from support.richhf_records import encode_example, record_of, write_records, wri
 from pqpp_datasets.errors import DataFileError
 from pqpp_datasets.richhf.tfrecord import parse_example, spans
 
-
-@pytest.fixture(autouse=True)
-def _cache(cache):
-    return cache
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def load(folder, **options):

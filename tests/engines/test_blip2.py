@@ -12,7 +12,7 @@ from PIL import ImageOps  # noqa: E402
 from support.tiny_models import save_blip2, save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_engines.errors import IndexingError  # noqa: E402
+from pqpp_engines.errors import EngineError  # noqa: E402
 from pqpp_engines.index import ImageTextEncoder, Index  # noqa: E402
 
 TEXTS = ["a red cat on a mat", "a dog", "two men ride a wave"]
@@ -144,7 +144,7 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
         assert np.mean(shares) >= least
     grown = index.add(vectors[:100] + 1, [f"b{n}" for n in range(100)])
     assert len(grown) == 2100 and grown.config["vectors"] == 8400
-    with pytest.raises(IndexingError):
+    with pytest.raises(EngineError):
         grown.add(vectors[:5, :3], list("vwxyz"))
 
 
@@ -160,5 +160,5 @@ def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
     save_clip(tmp_path / "other", size=8).rename(tmp_path / "else")
     (tmp_path / "clip").rename(tmp_path / "away")
     (tmp_path / "else").rename(tmp_path / "clip")
-    with pytest.raises(IndexingError, match="its files are not those that the index was made by"):
+    with pytest.raises(EngineError, match="its files are not those that the index was made by"):
         ImageTextEncoder.of(index, str(clip))

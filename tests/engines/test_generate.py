@@ -14,7 +14,7 @@ from support.draw import COMMAND
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_cli.main import main
-from pqpp_engines.errors import GenerateError, ImageRefusedError
+from pqpp_engines.errors import EngineError, ImageRefusedError
 from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
 from pqpp_engines.generate.generators import Generator, Wanted
 
@@ -89,23 +89,23 @@ def test_a_folder_does_not_mix_settings_or_prompts(tmp_path):
     generate(Drawn(), PROMPTS, tmp_path, 1)
     other = Drawn()
     other.settings = {"steps": 9}
-    with pytest.raises(GenerateError, match="steps 1, not 9"):
+    with pytest.raises(EngineError, match="steps 1, not 9"):
         generate(other, PROMPTS, tmp_path, 2)
     changed = [{**PROMPTS[0], "prompt": "another"}]
-    with pytest.raises(GenerateError, match="prompt"):
+    with pytest.raises(EngineError, match="prompt"):
         generate(Drawn(), changed, tmp_path, 2)
 
 
 @pytest.mark.parametrize("prompt_id", ["../x", "a/b", ".hidden", ""])
 def test_ids_that_lead_out_of_the_folder_are_refused(prompt_id, tmp_path):
-    with pytest.raises(GenerateError, match="cannot be a folder's name"):
+    with pytest.raises(EngineError, match="cannot be a folder's name"):
         generate(Drawn(), [{"prompt_id": prompt_id, "prompt": "a"}], tmp_path)
 
 
 @pytest.mark.parametrize("program", ["/no/such", f'{sys.executable} -c "raise SystemExit(3)"'])
 def test_commands_that_fail(program, tmp_path):
     command = f"{program} {{prompt}} {{output}}"
-    with pytest.raises(GenerateError):
+    with pytest.raises(EngineError):
         generate(CommandGenerator(command, "x"), PROMPTS[:1], tmp_path)
     assert not list(tmp_path.rglob("*.png"))
 
@@ -224,7 +224,7 @@ def test_options_are_those_of_diffusers_and_what_is_used_is_told(pipeline, tmp_p
     assert told["scheduler"] == "DPMSolverMultistepScheduler"
     assert told["pipeline.guidance_rescale"] == 0.7 and told["scheduler.use_karras_sigmas"] is True
     for more in ({"scheduler": "NoScheduler"}, {"more": {"pipeline.colour": 1}}):
-        with pytest.raises(GenerateError):
+        with pytest.raises(EngineError):
             tiny(pipeline, **more)
 
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pqpp_cli.main import main
-from pqpp_engines.errors import IndexingError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.index import ImageTextEncoder, Index
 
 pytest.importorskip("faiss")
@@ -42,7 +42,7 @@ def test_embeddings_do_not_depend_on_the_batch(clip, images):
     texts = ["a red cat on a mat", "a dog"]
     one_by_one = np.concatenate([encoder.texts([text]) for text in texts])
     assert np.array_equal(encoder.texts(texts), one_by_one)
-    with pytest.raises(IndexingError, match="nothing to embed"):
+    with pytest.raises(EngineError, match="nothing to embed"):
         encoder.texts([])
 
 

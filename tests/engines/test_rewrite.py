@@ -13,7 +13,6 @@ from pqpp_datasets.load import load_benchmark
 from pqpp_engines.rewrite import Judge, meaning_lost
 from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
 from pqpp_files.read_table import read_table
-from pqpp_models import TARGETS, Predictor
 
 pytestmark = pytest.mark.nltk
 
@@ -78,6 +77,7 @@ def test_paraphrases_keep_the_meaning(captions):
         passed = 0
         for original, rewrite in pairs:
             [verdict] = judge(original, [rewrite])
+            assert not verdict.reason.startswith("turned round")
             passed += verdict.accepted or verdict.reason.startswith(TOO_UNSURE)
         assert passed / len(pairs) > 0.5, name
 
@@ -133,10 +133,10 @@ def test_the_probability_is_that_of_what_is_no_chance(target):
     assert verdict.similarity == pytest.approx(cosine, abs=1e-6)
 
 
-def without_words(judge, text):
-    """Leave out up to four words, each time that whose loss raises the prediction most."""
+def without_words(judge, text, count=4):
+    """Leave out some words, each time that whose loss raises the prediction most."""
     words = text.split()
-    for _ in range(4):
+    for _ in range(count):
         shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
         words = shorter[int(judge.predictor.predict(shorter, judge.target).argmax())].split()
     return " ".join(words)
@@ -170,34 +170,14 @@ def test_a_request_is_no_meaning_and_additions_are_limited():
     assert verdict.reason == "it only leaves words out"
 
 
-def test_like_prompts_share_more_of_their_errors_and_unlike_or_unmeasured_ones_none():
-    cosines = np.linspace(-1, 1, 201)
-    for space in ("static", "text_ensemble"):
-        for target in TARGETS:
-            found = shared_error(space, target, cosines)
-            assert (np.diff(found) >= 0).all() and (found[cosines < 0.8] == 0).all()
-            assert 0 <= found.max() < 0.9
-    assert not shared_error("bert", "mean_hbpp", cosines).any()
-    assert not shared_error("static", "flux_hbpp", cosines).any()
-    # Ranks of a deterministic search are shared more than the votes on a few images.
-    assert shared_error("static", "mean_p10", 1.0) > 2 * shared_error("static", "mean_hbpp", 1.0)
-
-
 def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(captions):
     """Greedily, up to four words: what a predictor alone is gamed by."""
-    predictor, judge = Predictor.from_pretrained("static-train"), Judge("mean_hbpp", "static-train")
-    tried = accepted = 0
-    raised = []
-    for original in captions[:40]:
-        words = original.split()
-        for _ in range(4):
-            shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-            words = shorter[int(predictor.predict(shorter, "mean_hbpp").argmax())].split()
-            [verdict] = judge(original, [" ".join(words)])
-            tried, accepted = tried + 1, accepted + verdict.accepted
-        raised.append(verdict.gain)
-    assert np.mean(raised) > 0.2  # the attack works on the predictor
-    assert accepted / tried < 0.02
+    judge = Judge("mean_hbpp", "static-train")
+    found = [
+        judge(one, [without_words(judge, one, n) for n in range(1, 5)]) for one in captions[:40]
+    ]
+    assert np.mean([verdicts[-1].gain for verdicts in found]) > 0.2  # the attack works
+    assert np.mean([verdict.accepted for verdicts in found for verdict in verdicts]) < 0.02
 
 
 @pytest.mark.slow
@@ -208,9 +188,3 @@ def test_rephrasings_of_conqa_are_not_accepted(real_data):
     verdicts = [v for n, texts in made.items() for v in judge(seed[n]["Text"], texts)]
     assert len(verdicts) > 700
     assert np.mean([one.accepted for one in verdicts]) < 0.02
-
-
-def test_honest_paraphrases_are_never_taken_for_turned_round(captions):
-    for made in PARAPHRASES.values():
-        pairs = [(one, made(one)) for one in captions if made(one)][:150]
-        assert not [pair for pair in pairs if meaning_lost(*pair).startswith("turned round")]

@@ -46,11 +46,7 @@ class Told(Chat):
 
 
 @pytest.mark.parametrize(
-    ("target", "told"),
-    [
-        ("clip_rr", "Expand it"),
-        ("alignment", "other ways"),
-    ],
+    ("target", "told"), [("clip_rr", "Expand it"), ("alignment", "other ways")]
 )
 def test_a_writer_is_told_to_expand_a_query_of_retrieval(target, told):
     chat = Told()
