@@ -7,14 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
 from pqpp_backbones import DTYPES
 from pqpp_backbones.pretrained import files_digest, loading, put_on
-from pqpp_engines.errors import GenerateError
-=======
-from pqpp_backbones.pretrained import DTYPES, files_digest, loading, put_on
 from pqpp_engines.errors import EngineError
->>>>>>> hdata
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json

@@ -5,12 +5,7 @@ import pytest
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import OptionError
-<<<<<<< HEAD
-from pqpp_datasets.own_benchmark.trust.annotators import agreements
-from pqpp_datasets.own_benchmark.trust.weights import weighted_means
-=======
-from pqpp_datasets.own_benchmark.trust.annotators import weighted_means
->>>>>>> hdata
+from pqpp_datasets.own_benchmark.trust.annotators import agreements, weighted_means
 
 PEOPLE, IMAGES, AN_IMAGE, LABELS = 20, 1_040, 5, 5
 
