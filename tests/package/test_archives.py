@@ -187,8 +187,9 @@ def python_of(version):
 @pytest.mark.slow
 def test_a_space_builds_from_its_requirements(archives, tmp_path):
     """As the Hub does: gradio of the card's version, then the file, then the app's imports."""
-    files = predictor_space("static", tmp_path)
-    what = (f"gradio=={SDK_VERSION}", "-r", files["requirements.txt"])
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_bytes(predictor_space("static")["requirements.txt"])
+    what = (f"gradio=={SDK_VERSION}", "-r", requirements)
     python = made_from_nothing(tmp_path, *what, "--find-links", archives[".whl"].parent)
     page = "from pqpp_models.demo import page; import gradio; print(gradio.__version__)"
     assert run(python, "-c", page, cwd=tmp_path).strip() == SDK_VERSION

@@ -181,7 +181,7 @@ def send_malformed(url):
 
 @pytest.mark.daily
 def test_a_space_neither_logs_nor_keeps_what_is_typed(visitor, tmp_path):
-    app = predictor_space("static", tmp_path)["app.py"].read_text("utf-8")
+    app = predictor_space("static")["app.py"].decode()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     with serving_page(app, tmp_path, GRADIO_SERVER_PORT=port) as served:
