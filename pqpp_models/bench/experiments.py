@@ -5,7 +5,7 @@ values of a target, not always the same one: a predictor fitted to SDXL's perfor
 about GLIDE's (cross-model), one fitted to retrieval about generation (cross-task).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pqpp_datasets.target_columns import TargetMeasure, is_mean, measure_of, sort_targets
@@ -39,7 +39,7 @@ def experiment_cells(
     """Return the columns of an experiment.
 
     Args:
-        name: A key of `EXPERIMENTS`.
+        name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
         targets: The reference targets wanted.
         sources: The sources that the rows have.
         fitted_to: The source that the predictors were fitted to, for the cross-dataset table.
@@ -54,14 +54,26 @@ def experiment_cells(
         >>> [cell.label for cell in experiment_cells("cross-model", targets, ["mscoco"])]
         ['sdxl→glide_hbpp', 'glide→sdxl_hbpp']
     """
-    cells = EXPERIMENTS[name](targets, sources, targets if predicted is None else predicted)
-    if name == "cross-dataset":
-        cells = [cell for cell in cells if cell.source != fitted_to]
-        if not cells:
-            raise PredictorError(
-                f"these rows have no source beside {fitted_to}, to which the predictors were "
-                "fitted; use a configuration with more sources, like pqpp"
-            )
+    known = targets if predicted is None else predicted
+    if name == "main":  # each target has its own column: Tables 3 and 5
+        cells = [Cell(target, target, target) for target in targets]
+    elif name == "cross-model":  # predictors of one model are asked about the others: Table 4
+        cells = [
+            Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
+            for reference in targets
+            for other in _models(known, measure_of(reference))
+            if other != reference and not is_mean(reference)
+        ]
+    elif name == "cross-task":
+        cells = _cross_task(targets, known)
+    else:  # the sources of prompts apart: Tables 6, 7 and 9
+        apart = [s for s in sources if name == "by-source" or s != fitted_to]
+        cells = [Cell(f"{t} ({s})", t, t, s) for s in apart for t in targets]
+    if not cells and name == "cross-dataset":
+        raise PredictorError(
+            f"these rows have no source beside {fitted_to}, to which the predictors were "
+            "fitted; use a configuration with more sources, like pqpp"
+        )
     if not cells:
         raise PredictorError(
             f"the table {name!r} has no column for {', '.join(targets)}; name other targets"
@@ -69,27 +81,7 @@ def experiment_cells(
     return cells
 
 
-def _main(targets, sources, predicted) -> list[Cell]:
-    """Give each target its own column: the main results, Tables 3 and 5."""
-    return [Cell(target, target, target) for target in targets]
-
-
-def _by_source(targets, sources, predicted) -> list[Cell]:
-    """Take the sources of prompts apart: Tables 6, 7 and 9."""
-    return [Cell(f"{t} ({s})", t, t, s) for s in sources for t in targets]
-
-
-def _cross_model(targets, sources, predicted) -> list[Cell]:
-    """Ask predictors of one model about the others: Table 4."""
-    return [
-        Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
-        for reference in targets
-        for other in _models(predicted, measure_of(reference))
-        if other != reference and not is_mean(reference)
-    ]
-
-
-def _cross_task(targets, sources, predicted) -> list[Cell]:
+def _cross_task(targets: Sequence[str], predicted: Sequence[str]) -> list[Cell]:
     """Pair the models of both tasks by their places: Table 8.
 
     Of the other task its first measure counts.
@@ -110,14 +102,3 @@ def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str
     """Return the targets of a measure that are of a model, rather than of a mean."""
     of_measure = (target for target in predicted if measure and measure_of(target) == measure)
     return [target for target in of_measure if "_" in target and not is_mean(target)]
-
-
-EXPERIMENTS: dict[str, Callable[[Sequence[str], Sequence[str], Sequence[str]], list[Cell]]] = {
-    "main": _main,
-    "cross-model": _cross_model,
-    "cross-task": _cross_task,
-    "cross-dataset": _by_source,
-    "by-source": _by_source,
-}
-"""Tables: each gives its columns for the targets and the sources of the rows, and for what
-predictors may be asked for."""

@@ -209,6 +209,8 @@ def classifier_scores(name: str) -> TextScores:
     Raises:
         PredictorError: It has several labels.
     """
+    from transformers import TextClassificationPipeline
+
     from pqpp_backbones.pretrained import load_model
 
     loaded = load_model(name, "AutoModelForSequenceClassification", "text classifier")
@@ -219,15 +221,12 @@ def classifier_scores(name: str) -> TextScores:
             "num_labels=1"
         )
 
-    def scores(prompts: list[str]) -> NDArray[np.float64]:
-        import torch
-
-        logits = []
-        for start in range(0, len(prompts), _BATCH):
-            batch = prompts[start : start + _BATCH]
-            inputs = loaded.processor(batch, padding=True, truncation=True, return_tensors="pt")
-            with torch.inference_mode():
-                logits.append(loaded.model(**inputs.to(loaded.device)).logits[:, 0].double().cpu())
-        return torch.cat(logits).numpy()
-
-    return scores
+    ask = TextClassificationPipeline(
+        model=loaded.model,
+        tokenizer=loaded.processor,
+        device=loaded.device,
+        function_to_apply="none",
+        truncation=True,
+        batch_size=_BATCH,
+    )
+    return lambda prompts: np.array([answer["score"] for answer in ask(list(prompts))])

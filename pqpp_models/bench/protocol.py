@@ -167,19 +167,20 @@ def predict_all(
             mine = tuple(targets)
             values = np.repeat(predictor.predict(rows, progress=inner), len(mine), axis=1)
         else:
-            mine = tuple(target for target in targets if target in predictor.targets)
-            if nearest and not mine:
-                stand_ins = {target: stand_in(target, predictor.targets) for target in targets}
-                own = {target: other for target, other in stand_ins.items() if other}
-                mine = tuple(own)
+            own = {target: target for target in targets if target in predictor.targets}
+            if nearest and not own:
+                found = {target: stand_in(target, predictor.targets) for target in targets}
+                own = {target: other for target, other in found.items() if other}
+            mine = tuple(own)
             if not mine:
                 raise PredictorError(
                     f"{name} predicts {', '.join(predictor.targets)}, none of "
                     f"{', '.join(targets)}; leave it out, or name other targets"
                 )
-            asked = tuple(dict.fromkeys(own.get(target, target) for target in mine))
+            asked = tuple(dict.fromkeys(own.values()))
             values = predictor.predict(rows, asked, inner)
-            values = values[:, [asked.index(own.get(one, one)) for one in mine]]
+            values = values[:, [asked.index(other) for other in own.values()]]
+            own = {target: other for target, other in own.items() if other != target}
         facts = (predictor.higher, predictor.trained_on, predictor.fitted_on)
         fitted = fitted_among(predictor, rows)
         all_predictions.append(

@@ -127,7 +127,7 @@ def run_table(
         split: The rows.
         predictors: Name to predictor.
         targets: Columns of true values.
-        table: A key of `EXPERIMENTS`.
+        table: As for `experiment_cells`.
         fitted_to: The source that the predictors were fitted to, for `cross-dataset`.
         progress: Show progress bars on standard error.
     """

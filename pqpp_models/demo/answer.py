@@ -172,8 +172,10 @@ class Answerer:
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(given) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
+        # The address of the file holds all of it, which the server never writes.
+        csv = "".join(table_text("csv", [{**given, **added}])).encode("utf-8")
         facts = {
-            "csv": _data_address({**given, **added}),
+            "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
             "far_means": self.predictor.far_means,
             "direction": self.predictor.direction if self.predictor.one_score else "",
@@ -288,9 +290,3 @@ def _listed(
         ]
         table = bar_table(("prompt", *targets), rows, sortable=True)
     return {"table": table, "shown": count, "any_far": any(far) and not verdicts}
-
-
-def _data_address(columns: Mapping[str, Sequence[Any]]) -> Markup:
-    """Return the table as the address of a CSV file, which the server never writes."""
-    text = "".join(table_text("csv", [columns])).encode("utf-8")
-    return Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(text).decode("ascii")

@@ -35,7 +35,8 @@ def word_spans(prompt: str, most: int = MOST_WORDS) -> list[Span]:
     opening = None
     for match in re.finditer(r"\S+", prompt):
         start, end = match.span()
-        if _is_mark(match[0]):
+        kinds = map(unicodedata.category, match[0])
+        if all(kind.startswith("P") or kind in ("Sm", "Sk") for kind in kinds):
             if spans:
                 spans[-1] = (spans[-1][0], end)
             elif opening is None:
@@ -49,11 +50,6 @@ def word_spans(prompt: str, most: int = MOST_WORDS) -> list[Span]:
         return spans
     ends = np.linspace(0, len(spans), most + 1).astype(int).tolist()
     return [(spans[first][0], spans[last - 1][1]) for first, last in pairwise(ends)]
-
-
-def _is_mark(word: str) -> bool:
-    kinds = map(unicodedata.category, word)
-    return all(kind.startswith("P") or kind in ("Sm", "Sk") for kind in kinds)
 
 
 def without_others(prompt: str, spans: Sequence[Span], members: NDArray[np.bool_]) -> Iterator[str]:

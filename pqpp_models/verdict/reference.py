@@ -2,13 +2,17 @@
 
 A predictor's configuration holds a `reference`: the name of the target, and 101 quantiles (the 0th
 to the 100th percentile) of its predictions for real captions and for prompts that people wrote. No
-text is kept. `pqpp_models.verdict.write_reference` makes it.
+text is kept. `python -m pqpp_models.verdict.reference FOLDER DATA_DIR` writes it into a saved
+predictor from train rows alone: the captions of PQPP's train split, and the studies of `alignment`
+whose prompts people wrote freely; those of the other studies were put together by rules.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
 from pqpp_models.predict import main_targets
+from pqpp_models.predictor import Predictor
 
 KEY = "reference"
 """What the configuration calls it."""
+FREELY_WRITTEN = ("agiqa", "genai", "t2v", "drawbench")
+"""The studies whose prompts people wrote."""
 _SHARES = np.linspace(0, 100, 101)
 _DIGITS = 4
 
@@ -70,7 +77,6 @@ def read_reference(predictor: Any) -> VerdictReference:
     Raises:
         PredictorError: It has none, or one that is not usable.
 
-    >>> from pqpp_models.predictor import Predictor
     >>> read_reference(Predictor.from_pretrained("static")).target
     'alignment'
     """
@@ -127,3 +133,27 @@ def _quantiles(
     middles = np.cumsum(weights[order]) - weights[order] / 2
     shares = (middles - middles[0]) / (middles[-1] - middles[0]) * 100
     return np.interp(_SHARES, shares, values[order]).round(_DIGITS).tolist()
+
+
+def write_reference(folder: str, data_dir: str) -> None:
+    """Write its reference into a saved predictor; all else of it stays, but for the card.
+
+    Args:
+        folder: Of the predictor.
+        data_dir: As for `read_sources`; PQPP's captions lie there in `pqpp/v1.0`.
+    """
+    from pqpp_datasets.load import load_benchmark
+    from pqpp_models.text.training.studies import SOURCES, read_sources
+
+    predictor = Predictor.from_pretrained(Path(folder))
+    place = str(Path(data_dir) / "pqpp/v1.0")
+    captions = load_benchmark("pqpp-v1.0", split="train", data_dir=place)["prompt"][:]
+    studies = read_sources(data_dir, set(SOURCES) - set(FREELY_WRITTEN))
+    people = {name: study.prompts for name, study in studies.items()}
+    record = reference_of(predictor, captions, people)
+    predictor.details = {**predictor.details, KEY: record}
+    predictor.save_pretrained(folder)
+
+
+if __name__ == "__main__":
+    write_reference(*sys.argv[1:])

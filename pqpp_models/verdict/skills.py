@@ -8,7 +8,7 @@ predictor says of the plain prompt more than of the prompt is what it takes the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pqpp_backbones.prompt.numbers import places_of_numbers
@@ -154,16 +154,13 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     )
     skills = []
     for name, (says, edits) in readers:
-        plain = _edited(prompt, edits)
+        plain = prompt
+        for start, end, instead in sorted(edits, reverse=True):
+            plain = plain[:start] + instead + plain[end:]
+        plain = re.sub(r"\s+([,.;])", r"\1", " ".join(plain.split())).strip(" ,;")
         if edits and any(letter.isalnum() for letter in plain):
             skills.append(PromptSkill(name, says, plain))
     return skills
-
-
-def _edited(prompt: str, edits: Sequence[Edit]) -> str:
-    for start, end, instead in sorted(edits, reverse=True):
-        prompt = prompt[:start] + instead + prompt[end:]
-    return re.sub(r"\s+([,.;])", r"\1", " ".join(prompt.split())).strip(" ,;")
 
 
 def _counted(masked: str) -> list[tuple[int, int, int]]:
@@ -247,7 +244,12 @@ def _colour(masked: str, counted: Sequence[tuple[int, int, int]]) -> tuple[str, 
     edits: list[Edit] = []
     names: list[str] = []
     are_theirs = False
-    for match in _colours(masked):
+    phrases = [match.span() for match in _NO_COLOUR.finditer(masked)]
+    for match in _COLOURS.finditer(masked):
+        is_name = match[2][0].isupper() and match.start(2) > 0
+        overlaps = any(start < match.end() and match.start(2) < end for start, end in phrases)
+        if is_name or overlaps or match[3].lower() in _NO_THING:
+            continue
         article = match[1] or ""
         if article:
             is_vowel = match[3][0].lower() in "aeiou" and not match[3].lower().startswith(
@@ -262,12 +264,3 @@ def _colour(masked: str, counted: Sequence[tuple[int, int, int]]) -> tuple[str, 
         return f"names their {'colour' if different == 1 else 'colours'}", edits
     known = _UNITS[different] if different < len(_UNITS) else str(different)
     return f"names {'a colour' if different == 1 else f'{known} colours'}", edits
-
-
-def _colours(masked: str) -> Iterator[re.Match[str]]:
-    kept = [match.span() for match in _NO_COLOUR.finditer(masked)]
-    for match in _COLOURS.finditer(masked):
-        is_name = match[2][0].isupper() and match.start(2) > 0
-        overlaps = any(start < match.end() and match.start(2) < end for start, end in kept)
-        if not is_name and not overlaps and match[3].lower() not in _NO_THING:
-            yield match

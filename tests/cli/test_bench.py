@@ -7,7 +7,6 @@ import datasets
 import numpy as np
 import pytest
 from scipy import stats
-from support.pqpp_folders import write_v1_1
 from support.processes import run_pqpp
 
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark
@@ -181,18 +180,6 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
     kendall = np.mean([row["kendall"] for row in found["rows"]])
     assert {row["n"] for row in found["rows"]} == {2000}
     assert pearson >= 0.45 and kendall >= 0.31
-
-
-def test_by_source_splits_the_rows(tmp_path, home):
-    folder = str(write_v1_1(tmp_path / "data"))
-    arguments = ("--subset", "pqpp", "--data-dir", folder, "--predictors", "static")
-    arguments += ("--targets", "mean_hbpp,mean_rr", "--table", "by-source", "--format", "json")
-    rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
-    assert {(row["label"], row["source"], row["n"]) for row in rows} == {
-        ("mean_hbpp (mscoco)", "mscoco", 3),
-        ("mean_rr (mscoco)", "mscoco", 3),
-        ("mean_hbpp (drawbench)", "drawbench", 1),
-    }
 
 
 def test_cell_uses_the_prediction_it_names():

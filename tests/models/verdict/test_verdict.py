@@ -37,13 +37,6 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
     assert not [part for part in never.split(";") if part and part in sentence], sentence
 
 
-def test_a_hard_prompt_whose_skills_cost_a_little_each_names_them_together():
-    found = pqpp.verdict("five dogs left of a sign that says 'HI'")
-    assert found.level == "very hard" and found.skill is None
-    assert all(0 < cost < 5 for skill, cost in found.costs[:2])
-    assert found.sentence == "very hard: counts five things and writes “HI”"
-
-
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
