@@ -55,11 +55,11 @@ def preliminary_relevance(
         captions: Texts.
         embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
             the share of a query's content words that the captions of an image hold together.
-        threshold: Cosine, or share of a prompt's words, to reach (default: .7, .5). A cosine must be
-            above it.
+        threshold: Cosine, or share of a prompt's words, to reach (default: .7, .5). A cosine must
+            be above it.
         most: Images of a prompt.
-        refined_from: Rank behind which captions must hold all words of the prompt. All content words,
-            the captions of an image together.
+        refined_from: Rank behind which captions must hold all words of the prompt. All content
+            words, the captions of an image together.
 
     Returns:
         Equal scores in the order in which the images first stand.
