@@ -233,3 +233,10 @@ def test_order_by_dragging(serve, visitor):
     page.locator("[data-part=next]").click()
     to_the_end(page)
     assert places(served) == [2, 3, 1]
+
+
+def test_only_what_the_study_offers(serve, visitor):
+    page = visitor().join(serve("binary", task={"unsure": False}).link())
+    assert page.locator(".choice .name").all_inner_texts() == ["Relevant", "Not relevant"]
+    press(page, "3")
+    assert page.locator(".choice[aria-pressed=true]").count() == 0

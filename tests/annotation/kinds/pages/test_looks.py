@@ -113,3 +113,22 @@ def test_state_is_told(serve, visitor):
     page.wait_for_function(
         "() => document.querySelector('#live').textContent === 'Image 1 of 2, High relevance'"
     )
+
+
+def test_names_of_the_rich_page(serve, visitor):
+    page = visitor().join(serve("rich").link())
+    page.locator(".canvas").click(position={"x": 50, "y": 50})
+    snapshot = page.locator("#task").aria_snapshot().replace("'", "")  # of YAML, round a colon
+    for line in (
+        'application "Image with points"',
+        'img "The image to judge"',
+        'group "Press words that the image does not show"',
+        'button "cube"',
+        'button "Implausible',
+        'button "Implausible: remove point 1"',
+        'group "Plausibility"',
+        'radio "5"',
+        'checkbox "Inappropriate image"',
+        'button "Next"',
+    ):
+        assert f"- {line}" in snapshot, line

@@ -232,3 +232,10 @@ def test_a_point_can_be_set_in_every_corner(serve, visitor, width):
         place = {"x": x % box["width"], "y": y % box["height"]}
         page.locator(".canvas").click(position=place)
         assert page.locator(".points li").count() == number
+
+
+def test_no_flag_where_the_study_has_none(serve, visitor):
+    page = visitor().join(serve("rich", task={"inappropriate": False}).link())
+    assert not page.get_by_label("Inappropriate image").is_visible()
+    press(page, "x")
+    assert page.locator(".primary[aria-disabled=true]").count() == 1
