@@ -68,7 +68,7 @@ _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
-def _take_settings(text: str, taken: Taken) -> str:
+def take_settings(text: str, taken: Taken) -> str:
     """Take away what a web interface writes below a prompt: a negative prompt and settings."""
     match = _SETTINGS.search(text)
     if match and text[: match.start()].strip():
@@ -85,7 +85,7 @@ def _parts_of(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _take_command(text: str, taken: Taken) -> str:
+def take_command(text: str, taken: Taken) -> str:
     """Take away what calls the program: ``/imagine prompt:``."""
     match = _COMMAND.match(text)
     if match is None or match.end() == len(text):
@@ -94,7 +94,7 @@ def _take_command(text: str, taken: Taken) -> str:
     return text[match.end() :]
 
 
-def _take_flags(text: str, taken: Taken) -> str:
+def take_flags(text: str, taken: Taken) -> str:
     """Take away flags with their values; what follows ``--no`` goes to what is not wanted."""
     taken["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _parts_of(match[1])]
     for pattern in (_WITHOUT, _FLAG):
@@ -102,14 +102,14 @@ def _take_flags(text: str, taken: Taken) -> str:
     return text
 
 
-def _take_networks(text: str, taken: Taken) -> str:
+def take_networks(text: str, taken: Taken) -> str:
     """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
     text = _taking(_NETWORK, text, taken["extra network"], " ")
     text = _taking(_WILDCARD, text, taken["wildcard"], " ")
     return _taking(_SCORE, text, taken["quality"], " ")
 
 
-def _take_markdown(text: str, taken: Taken) -> str:
+def take_markdown(text: str, taken: Taken) -> str:
     """Take away marks of markdown; the words that they mark stay, pictures and struck words go."""
     plain = _STRUCK.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", text)))
     plain = _LINE.sub("", plain)
@@ -120,13 +120,13 @@ def _take_markdown(text: str, taken: Taken) -> str:
     return plain
 
 
-def _take_addresses(text: str, taken: Taken) -> str:
+def take_addresses(text: str, taken: Taken) -> str:
     """Take away addresses of images and pages."""
     taken["url"] += [address.strip("<>()") for address in _ADDRESS.findall(text)]
     return _ADDRESS.sub(" ", text)
 
 
-def _take_parts(text: str, taken: Taken) -> str:
+def take_parts(text: str, taken: Taken) -> str:
     """Join parts with weights, ``hot dog::2 stand``; a part of negative weight is not wanted."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
@@ -140,7 +140,7 @@ def _take_parts(text: str, taken: Taken) -> str:
     return ", ".join(wanted)
 
 
-def _take_weights(text: str, taken: Taken) -> str:
+def take_weights(text: str, taken: Taken) -> str:
     """Take away marks of weight and schedules; of alternatives the first stays.
 
     Single round brackets are an aside in prose: they stay, unless another mark is there. What is
@@ -177,7 +177,7 @@ def _scheduled(match: re.Match[str]) -> str:
     return schedule[1] if schedule else first
 
 
-def _read_tags(text: str, taken: Taken) -> str:
+def read_tags(text: str, taken: Taken) -> str:
     """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
     text = _taking(_TAG, text, taken["tag"], r"\1 \2")
     return _taking(_UNDERSCORES, text, taken["tag"], lambda match: match[0].replace("_", " "))
@@ -210,9 +210,9 @@ def _inside_out(
     return text
 
 
-FRAME = (_take_settings, _take_command, _take_flags)
+FRAME = (take_settings, take_command, take_flags)
 """What takes away what stands around a whole prompt, in order."""
 SYNTAX = (
-    _take_networks, _take_markdown, _take_addresses, _take_parts, _take_weights, _read_tags,
+    take_networks, take_markdown, take_addresses, take_parts, take_weights, read_tags,
 )  # fmt: skip
 """What takes away marks inside a prompt; the words that they mark stay."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_UNITS = (
+_UNIT_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"
 )
+UNITS = _UNIT_WORDS.split()
+"""The names of the numbers from 0 to 19."""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: number for number, word in enumerate(_UNITS.split())}
+_SMALL = {word: number for number, word in enumerate(UNITS)}
 _SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _FEW = {"pair": 2, "couple": 2, "trio": 3}
@@ -87,7 +89,11 @@ def _spelled(tokens: list[str], at: int) -> tuple[int, int]:
     while place < len(tokens):
         word = tokens[place]
         follows = tokens[place + 1] if place + 1 < len(tokens) else ""
-        if word in _SMALL and _fits(part, _SMALL[word], place == at):
+        number = _SMALL.get(word, 0)
+        # "twenty five" goes on, and "twenty thirty" does not.
+        is_unit = number < 10 and part % 10 == 0 and part % 100 >= 20
+        goes_on = number > 0 and (part % 100 == 0 or is_unit)
+        if word in _SMALL and (place == at or goes_on):
             part += _SMALL[word]
         elif word in _LARGE and place > at:
             part *= _LARGE[word]
@@ -97,10 +103,3 @@ def _spelled(tokens: list[str], at: int) -> tuple[int, int]:
             break
         place += 1
     return total + part, place - at
-
-
-def _fits(part: int, number: int, is_first: bool) -> bool:
-    """Tell whether a word goes on with a number: twenty five and not twenty thirty."""
-    if is_first or (part == 0 and number > 0):
-        return True
-    return number > 0 and (part % 100 == 0 or (number < 10 and part % 10 == 0 and part % 100 >= 20))

@@ -11,15 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pqpp_backbones.prompt.numbers import places_of_numbers
+from pqpp_backbones.prompt.numbers import UNITS, places_of_numbers
 from pqpp_backbones.prompt.quoted import WantedText, places_of_texts
 from pqpp_models.text.reading.asking_less import PLACES
 
 Edit = tuple[int, int, str]
 """Where a part of a prompt begins and ends, and what stands in its place."""
 
-_SMALL = "zero one two three four five six seven eight nine ten eleven twelve"
-_UNITS = _SMALL.split()
+_UNITS = UNITS[:13]
 _NO_THINGS_WORDS = """
 pair couple trio years year inches inch feet foot meters metres dollars minutes hours days
 percent degrees times miles pounds

@@ -144,14 +144,12 @@ class Postings:
         return prefixed("postings.", vars(self))
 
     @classmethod
-    def from_tensors(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings | None:
-        """Return the postings among named arrays, if they are there.
+    def from_tensors(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
+        """Return the postings among named arrays.
 
         Raises:
             KeyError, ValueError: some are missing, or they do not fit each other.
         """
-        if "postings.words" not in arrays:
-            return None
         return cls(*(arrays[f"postings.{field.name}"] for field in fields(cls)))
 
 
@@ -301,7 +299,7 @@ def word_tensors(tables: WordTables, postings: Postings | None) -> Arrays:
     return arrays | (postings.tensors() if postings is not None else {})
 
 
-def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Postings | None]:
+def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
     """Return what `word_tensors` gave, of so many captions.
 
     Raises:

@@ -123,7 +123,7 @@ class EncodedCaptions:
             states = {layer: tensors[f"states.{layer}"] for layer in config["layers"]}
             size = config["captions"]
             tables, postings = words_from_tensors(tensors, size)
-            sizes = {len(getattr(postings, "keys", ())), *map(len, states.values())}
+            sizes = {len(postings.keys), *map(len, states.values())}
             if not states or sizes != {size}:
                 raise ValueError("the numbers of captions differ")
             encoder = config["encoder"], config["encoder_sha256"]

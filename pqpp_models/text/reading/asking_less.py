@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.numbers import NUMBER_WORDS, places_of_numbers
+from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, places_of_numbers
 from pqpp_backbones.prompt.quoted import QUOTED, text_of
 
 PLACES = (
@@ -48,9 +48,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 
-_NAMED_TO_TWELVE = "one two three four five six seven eight nine ten eleven twelve"
-_NAMES = _NAMED_TO_TWELVE.split()
-_MOST_THINGS = len(_NAMES)
+_MOST_THINGS = 12
 _MOST_COUNTED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
 _MOST_BETWEEN = 4
@@ -192,7 +190,7 @@ def _with_numbers(text: str, counts: Sequence[Count], numbers: Sequence[int]) ->
     for count, number in zip(counts, numbers, strict=True):
         start, end = count.thing
         thing = text[start:end]
-        parts += [text[at : count.start], _NAMES[number - 1], text[count.end : start]]
+        parts += [text[at : count.start], UNITS[number], text[count.end : start]]
         parts.append(_singular(thing) if number == 1 else thing)
         at = end
     return "".join([*parts, text[at:]])

@@ -285,15 +285,14 @@ class KnownWords:
         """
         if not set(KNOWN_WORDS_TENSORS) & set(tensors):
             return None
-        for name, expected in KNOWN_WORDS_TENSORS.items():
+        expected = KNOWN_WORDS_TENSORS | {
+            name: ("uint8", LEXICON_SHAPE) for name in (_LEXICON,) if name in tensors
+        }
+        for name, kind in expected.items():
             array = tensors.get(name)
-            if array is None or (str(array.dtype), array.shape) != expected:
+            if array is None or (str(array.dtype), array.shape) != kind:
                 raise ValueError(f"{name} is not the known words' array")
-        lexicon = tensors.get(_LEXICON)
-        if lexicon is not None and (str(lexicon.dtype), lexicon.shape) != ("uint8", LEXICON_SHAPE):
-            raise ValueError(f"{_LEXICON} is not the known words' array")
-        words, letters = (tensors[name] for name in KNOWN_WORDS_TENSORS)
-        return cls(words, letters, lexicon)
+        return cls(*(tensors[name] for name in expected))
 
 
 def repeats(words: Sequence[str]) -> bool:

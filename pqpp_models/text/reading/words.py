@@ -15,11 +15,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_backbones.prompt.numbers import UNITS
+
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _QUOTED = re.compile(r'"[^"]+"|“[^”]+”|(?:^|\s)\'[^\']+\'')
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve"
-_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+_NUMBERS = {word: number for number, word in enumerate(UNITS[:13])}
 _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twenty": 20}
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 

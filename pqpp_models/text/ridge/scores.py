@@ -1,9 +1,11 @@
 """Prompts with their scores, of a table or a dataset: what a predictor is fitted to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.target_columns import distinct_targets, targets_of
@@ -70,7 +72,12 @@ def read_score_table(
     rows, named = dataset_rows(dataset, subset, split, data_dir, column=column, usual_split="train")
     declared = targets_of(rows.features)
     names = _chosen(dataset, targets, rows.column_names, distinct_targets(declared))
-    columns = {name: _numbers(dataset, name, rows[name]) for name in names}
+    kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
+    if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
+        raise PredictorError(
+            f"`dataset` {dataset}: {others[0]} is {kinds[others[0]]}, numbers are needed"
+        )
+    columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     known = {name: declared[name].limits for name in names if name in declared}
     limits = {name: ends for name, ends in known.items() if ends}
     called = place.resolve().name if place.is_dir() else dataset
@@ -99,16 +106,3 @@ def _chosen(
             f"`targets` {missing[0]}: {dataset} has no such column; it has {known}"
         )
     return names
-
-
-def _numbers(dataset: str, name: str, cells: Iterable[Any]) -> list[float]:
-    """Return a column of a dataset as numbers, NaN where there is none."""
-    numbers = []
-    for row, cell in enumerate(cells, 1):
-        value = float("nan") if cell is None else cell
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise PredictorError(
-                f"`dataset` {dataset}, row {row}: {name} is {cell!r:.60}, a number is needed"
-            )
-        numbers.append(float(value))
-    return numbers

@@ -9,6 +9,7 @@ from pqpp_models.text.calibration import (
     SPREAD,
     CalibratedPredictor,
     deviations_of,
+    distance_to_nearest,
     mixed_with_prior,
     read_calibrated,
 )
@@ -240,3 +241,14 @@ def test_what_is_no_english_gets_the_prior():
     plain = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
     assert found.values[0].tolist() == plain.values[0].tolist()
     assert "not read as plain English" in predictor.far_means
+
+
+def test_distances_are_means_over_the_nearest_five():
+    angles = np.deg2rad([0, 10, 20, 30, 40, 50, 170])
+    points = np.array([np.cos(angles), np.sin(angles)])
+    found = distance_to_nearest(points[:, :1].T, points)
+    assert found == pytest.approx([1 - np.cos(angles[:5]).mean()])
+    alone = distance_to_nearest(points[:, :1].T, points, own=True)
+    assert alone == pytest.approx([1 - np.cos(angles[1:6]).mean()])
+    few = distance_to_nearest(points[:, :1].T, points[:, :2])
+    assert few == pytest.approx([1 - np.cos(angles[:2]).mean()])

@@ -7,7 +7,6 @@ from pqpp_models.text.arrays import unit
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection.collection import (
     Collection,
-    density,
     neighbour_labels,
     similarities,
 )
@@ -67,14 +66,6 @@ def test_many_prompts_are_as_one_by_one():
     assert near.shape == (700, 3 * 2)
     last = neighbour_labels(rows[2][-1:], built.vectors[2][:30], labels)
     np.testing.assert_allclose(near[-1:], last, atol=1e-5)
-
-
-def test_density_rises_with_similarity():
-    low, high = (
-        density(np.full((1, 20), 0.2, np.float32)),
-        density(np.full((1, 20), 0.9, np.float32)),
-    )
-    assert (high >= low).all() and (high > low).sum() > 15
 
 
 def test_distances_are_those_of_scipy():

@@ -52,16 +52,6 @@ def test_captions_that_say_the_same_many_times_do_not_hide_others():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_large_collection_is_searched_by_faiss_where_it_is_there(monkeypatch):
-    assert neighbours.LARGE > 10_000
-    monkeypatch.setattr(neighbours, "LARGE", 10)
-    found = {True: object(), False: None}
-    for installed in (True, False):
-        monkeypatch.setattr("importlib.util.find_spec", lambda name, there=installed: found[there])
-        assert neighbours.uses_faiss(10) is installed
-        assert not neighbours.uses_faiss(9)
-
-
 @pytest.fixture
 def captions(ensemble):
     encoder, layers = encoder_of(ensemble)

@@ -7,7 +7,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pqpp_files.options.option import RecipeError  # noqa: E402
 from pqpp_models.text.static import DEEPER  # noqa: E402
 from pqpp_models.text.training.distillation import (  # noqa: E402
     DistilSettings,
@@ -134,19 +133,3 @@ def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else(
     assert errors[1] < 0.5 * errors[0]
     mixed = add_to_first(first, -1, 0.5)(new)[0]
     np.testing.assert_allclose(mixed, after + np.outer(0.5 * after[:, 1], [1, 0]), atol=1e-5)
-
-
-def test_distilling_that_diverges_is_told():
-    encoded, goals, points = made_up()
-    with pytest.raises(RecipeError, match=r"nan at step \d+, .*lower learning_rate of the student"):
-        distil(encoded, goals, points, first_pieces(), replace(SMALL, learning_rate=1e30), 3)
-
-
-def test_networks_that_diverge_are_told():
-    from pqpp_models.text.training.teacher import FitSettings, train_network
-
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(200, 6)).astype(np.float32)
-    settings = FitSettings(learning_rate=1e30, hidden_size=8, epochs=1)
-    with pytest.raises(RecipeError, match=r"at step \d+, .* lower learning_rate of the networks"):
-        train_network(rows, rows[:, :2], settings, 0)

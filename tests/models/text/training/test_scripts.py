@@ -183,14 +183,6 @@ def test_some_studies_are_left_out_in_turn(files):
     assert list(told["studies"]) == ["t2v", "genai"]
 
 
-def test_some_targets_only(files):
-    words = ["--targets", "mean_hbpp,mean_rr", "--overwrite"]
-    train("text_ensemble", *flags(files, ENSEMBLE), *words)
-    made = Predictor.from_pretrained("made")
-    assert made.targets == ("mean_hbpp", "mean_rr")
-    assert made.predict(["a cat"]).shape == (1, 2)
-
-
 def test_cross_validation_saves_nothing(files, capsys):
     train("text_ensemble", *flags(files, ENSEMBLE), "--folds", "2")
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line[0] == "{"]
