@@ -28,7 +28,7 @@ class PredictorConfig(PreTrainedConfig):
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Check the targets and build the backbone's configuration."""
-        self.targets = list(resolve_targets(self.targets or ["mean_hbpp"]))
+        self.targets = list(resolve_targets(list(self.targets or ["mean_hbpp"])))
         check_limits(self.targets, self.limits)
         if self.BACKBONE:
             backbone = vars(self)["backbone_config"]
