@@ -134,8 +134,3 @@ def picture(page, path: Path) -> None:
     folder = os.environ.get("PQPP_SCREENSHOTS")
     if folder:
         page.screenshot(path=Path(folder) / path)
-
-
-def saved(page):
-    """Wait until the page says that all is saved."""
-    page.wait_for_selector("#saved[data-state='saved'][data-waiting='0']")
