@@ -40,7 +40,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         refused = reason_behind(error)
         if refused is not None:
             raise RecipeError(f"the dataset {dataset} {refused}") from None
-        if not isinstance(error, (OSError, ValueError, KeyError, DatasetsError)):
+        if not isinstance(error, (OSError, ValueError, KeyError, RuntimeError, DatasetsError)):
             raise
         inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
         # A KeyError's text is its key in quotes.

@@ -248,7 +248,7 @@ def verdicts_of(columns: Mapping[str, Sequence[Any]], predictor: Predictor) -> P
 
     >>> static = Predictor.from_pretrained("static")
     >>> verdicts_of(predicted_columns(static, ["a cat"]), static)[0].level
-    'very easy'
+    'easy'
     """
     reference = read_reference(predictor)
     target, texts = reference.target, columns["prompt"]

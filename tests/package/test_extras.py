@@ -21,7 +21,7 @@ BY_LIBRARIES |= {"tensorboard", "trackio", "wandb"}
 BY_LIBRARIES |= {"httptools", "num2words", "torchvision", "uvloop"}
 """What a library of ours imports when it is asked for, or we by its name as a text."""
 COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}
-COME_WITH |= {"pydantic": "fastapi", "tokenizers": "transformers"}
+COME_WITH |= {"annotated_types": "fastapi", "pydantic": "fastapi", "tokenizers": "transformers"}
 """What comes with a package that is required."""
 USED_IF_THERE = {"ir_measures"}
 """What adds names to a command where somebody has installed it."""

@@ -160,7 +160,7 @@ def test_hyphens_and_other_names(tmp_path):
         ("seed: " + "9" * 400, "`seed` is 9.*; it must be a finite number"),
         ("model: " + "[" * 20_000, "is no YAML .RecursionError"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is no YAML"),
-        ("#" * 1_000_001, "is larger than a megabyte"),
+        ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
         ("x" * 1000 + ": 3", "a recipe has no `xxx"),
     ],
 )
