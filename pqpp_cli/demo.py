@@ -141,7 +141,7 @@ def _validation() -> tuple[Any, str]:
 
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.download import download_release
-    from pqpp_datasets.errors import DataFileError
+    from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.location import ENVIRONMENT_VARIABLE, local_folder
     from pqpp_datasets.sources import release
@@ -155,7 +155,7 @@ def _validation() -> tuple[Any, str]:
         is_here = (place / published.folder / published.commit / file).is_file()
         try:
             folder = download_release(published, [file], place)
-        except DataFileError as error:
+        except BenchmarkError as error:
             return None, str(error)
         road = "downloaded before, " if is_here else "downloaded, sha256 as published, "
     rows = load_benchmark(_CONFIG, split="validation", data_dir=str(folder))

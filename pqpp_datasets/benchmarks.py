@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 
 DEFAULT = "pqpp"
 """What `load_dataset("pqpp")` gives: the release that the authors publish now, v1.1."""
@@ -30,14 +30,14 @@ def benchmark_of(config: str) -> Benchmark:
     """Return the benchmark behind a configuration of `load_dataset("pqpp", ...)`.
 
     Raises:
-        OptionError: If there is none of that name.
+        BenchmarkError: If there is none of that name.
 
     Example:
         >>> benchmark_of("pqpp-relevance").family
         'pqpp'
     """
     if config not in BENCHMARKS:
-        raise OptionError(
+        raise BenchmarkError(
             f"{config!r}: no such configuration; choose among {', '.join(BENCHMARKS)}"
         )
     return BENCHMARKS[config]

@@ -13,7 +13,7 @@ from datasets.exceptions import DatasetGenerationError
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import BenchmarkError, DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.location import (
     available_splits,
     cache_key_of_files,
@@ -39,12 +39,12 @@ class _Configuration(datasets.BuilderConfig):
         """Return the options that are set, after checking that the benchmark takes them."""
         given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise OptionError(
+            raise BenchmarkError(
                 f"the configuration {self.name!r} takes no data_dir=: it needs no files"
             )
         if untaken := [name for name in given if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            raise OptionError(
+            raise BenchmarkError(
                 f"the configuration {self.name!r} takes no {untaken[0]}=, which belongs to "
                 f"{', '.join(takers)}"
             )
@@ -102,7 +102,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             splits = available_splits(benchmark, folder)
             if not splits:
                 missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
-                raise DataFileError(
+                raise BenchmarkError(
                     f"{folder}: no split of {benchmark.name} is here (the first file that is "
                     f"missing is {missing.relative_to(folder)}); give the folder of the published "
                     f"layout, or a root that holds it as {benchmark.folders[0]}, as data_dir="
@@ -117,7 +117,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         missing = missing_files(benchmark, folder, split) if folder else []
         if missing:
             more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{missing[0]}: this file of the split {split!r} is missing{more}; restore the "
                 "folder as published"
             )
@@ -164,20 +164,20 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 if folder is None or name not in str(split):
                     continue
                 if missing := missing_files(benchmark, folder, name):
-                    raise DataFileError(
+                    raise BenchmarkError(
                         f"the split {name!r} of {benchmark.name} is not in this copy: "
                         f"{missing[0]} is missing; splits here: "
                         f"{', '.join(available_splits(benchmark, folder))}"
                     ) from None
             reason = in_a_line(error, named=False)
-            raise OptionError(f"`split` is {split!r} ({reason}); name one or several") from None
+            raise BenchmarkError(f"`split` is {split!r} ({reason}); name one or several") from None
 
 
 def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{benchmark.name}: no file of this benchmark is published; give the folder that holds "
             f"{', '.join(needed)} as data_dir="
         )
@@ -186,6 +186,6 @@ def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     folder = download_release(published, needed, place, force=force)
     try:
         download_release(published, benchmark.optional_files, place, force=force)
-    except DataFileError as error:
+    except BenchmarkError as error:
         logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
     return folder

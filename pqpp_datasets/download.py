@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import PublishedFile, Release
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of
@@ -37,7 +37,7 @@ def download_release(
         The folder that holds the files under their published paths.
 
     Raises:
-        DataFileError: If a file can't be had, or its bytes are not the published ones.
+        BenchmarkError: If a file can't be had, or its bytes are not the published ones.
     """
     folder = Path(cache_dir) / release.folder / release.commit
     folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def download_release(
         for path in paths:
             source = release.file(path)
             if source is None:
-                raise DataFileError(f"{path}: not a file of {release.folder} at {release.commit}")
+                raise BenchmarkError(f"{path}: not a file of {release.folder} at {release.commit}")
             _bring(release, source, folder, force)
     return folder
 
@@ -64,7 +64,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
             "connect, or put a copy of this path below PQPP_DATA_DIR, or name its folder by "
             "data_dir="
@@ -74,7 +74,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
         partial.unlink()
         recorded = f"recorded at the first download, in {lock}"
         origin = "published" if source.sha256 else recorded
-        raise DataFileError(
+        raise BenchmarkError(
             f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="
         )
@@ -83,7 +83,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
             is_page = file.read(64).lstrip().startswith(b"<")
         if is_page:  # a login page of a network, which would be recorded as the file for good
             partial.unlink()
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{source.url}: a web page came instead of the file; check the network, or give a "
                 "folder with the files as data_dir="
             )

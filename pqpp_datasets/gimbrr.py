@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import REMEDY, Column, read_csv
 from pqpp_files.foreign.json_values import read_json
 
@@ -86,7 +86,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     }
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
-            raise DataFileError(f"{variables}: no row of the prompt {prompt_id}; {REMEDY}")
+            raise BenchmarkError(f"{variables}: no row of the prompt {prompt_id}; {REMEDY}")
         row |= extras[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
@@ -118,10 +118,10 @@ def _joined(
     for row in rows:
         number = row["prompt_id"]
         if number not in prompts:
-            raise DataFileError(f"{path}: the prompt {number} is not in {directory}; {REMEDY}")
+            raise BenchmarkError(f"{path}: the prompt {number} is not in {directory}; {REMEDY}")
         row |= {"model": split, **prompts[number]}
     if not rows:
-        raise DataFileError(f"{path}: no image of {MODELS[split]} is in it; {REMEDY}")
+        raise BenchmarkError(f"{path}: no image of {MODELS[split]} is in it; {REMEDY}")
     return rows
 
 
@@ -130,11 +130,11 @@ def _read_directory(path: Path) -> dict[int, dict]:
     rows: dict[int, dict] = {}
     for row in _rows_of(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
-            raise DataFileError(f"{path}: the prompt {row['prompt_id']} stands twice; {REMEDY}")
+            raise BenchmarkError(f"{path}: the prompt {row['prompt_id']} stands twice; {REMEDY}")
     for prompt_id, row in rows.items():
         unknown = [link for link in row["linked_prompts"] if link not in rows]
         if unknown:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{path}: the prompt {prompt_id} is linked to {unknown[0]}, which is not there; "
                 f"{REMEDY}"
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
 from pqpp_files.names import did_you_mean
@@ -31,8 +31,8 @@ def load_benchmark(
             folder of the images of PQPP, or of those that a benchmark of one's own keeps.
 
     Raises:
-        OptionError: Nothing is called so.
-        OptionError: There is no such split.
+        BenchmarkError: Nothing is called so.
+        BenchmarkError: There is no such split.
 
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
@@ -46,7 +46,7 @@ def load_benchmark(
     folder = expanded(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
-        raise OptionError(
+        raise BenchmarkError(
             f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
             f"{did_you_mean(name, list_benchmarks())}"
         )
@@ -68,7 +68,7 @@ def configuration(name: str, subset: str | None = None) -> str:
     """Return the configuration of this package that a listed name, and a subset of it, stand for.
 
     Raises:
-        OptionError: There is no such one.
+        BenchmarkError: There is no such one.
 
     Example:
         >>> configuration("pqpp", "conqa"), configuration("conqa"), configuration("pqpp")
@@ -76,7 +76,7 @@ def configuration(name: str, subset: str | None = None) -> str:
     """
     chosen = subset or name
     if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
-        raise OptionError(
+        raise BenchmarkError(
             f"subset {chosen}: {name} has no such configuration; {did_you_mean(chosen, BENCHMARKS)}"
         )
     return chosen
@@ -92,7 +92,7 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
 
     if taken := [name for name, value in options.items() if value is not None]:
         option = taken[0].replace("_", "-")
-        raise OptionError(
+        raise BenchmarkError(
             f"{option}: {place} was saved by save_to_disk and takes none; leave it out"
         )
     saved = datasets.load_from_disk(place)
@@ -102,7 +102,7 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
     parts = [part.strip() for part in split.split("+")]
     if not set(parts) <= set(known):
         has = f"{', '.join(known)}; use one of them" if known else "no splits; leave it out"
-        raise OptionError(f"split {split}: {place} has {has}")
+        raise BenchmarkError(f"split {split}: {place} has {has}")
     return datasets.concatenate_datasets([saved[part] for part in parts])
 
 

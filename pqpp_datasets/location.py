@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import HEAD_BYTES, release
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.paths import expanded
@@ -25,14 +25,14 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     so on. Of several folders that can hold the benchmark the first one with a whole split is taken.
 
     Raises:
-        DataFileError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
+        BenchmarkError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
     """
     if not benchmark.folders:
         return None
     if data_dir:
         folder = expanded(data_dir).absolute()
         if not folder.is_dir():
-            raise DataFileError(
+            raise BenchmarkError(
                 f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
                 f"published files, like {benchmark.files(None, benchmark.splits[0])[0]}"
             )
@@ -42,7 +42,7 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     if not root:
         return None
     if not Path(root).is_dir():
-        raise DataFileError(
+        raise BenchmarkError(
             f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; it is the root that holds "
             f"{', '.join(benchmark.folders)}"
         )
@@ -60,7 +60,7 @@ def local_copy(benchmark: Benchmark, split: str, data_dir: str | None = None) ->
     It is that of `local_folder` or, where none is named, that of an earlier download.
 
     Raises:
-        DataFileError: If `data_dir` is given and is no folder.
+        BenchmarkError: If `data_dir` is given and is no folder.
     """
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     folder = local_folder(benchmark, data_dir) if data_dir else None
@@ -132,7 +132,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
     line, where no reader would notice. Any other file may be somebody's own data in the same form.
 
     Raises:
-        DataFileError: If a file is a truncated copy of the published one.
+        BenchmarkError: If a file is a truncated copy of the published one.
     """
     published = release(benchmark.folders[0])
     for path in sorted(_needed(benchmark, folder)):
@@ -142,7 +142,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         size = file.stat().st_size
         is_short = source.head_sha256 and size < (source.bytes or 0)
         if is_short and sha256_of_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{file}, after byte {size}: truncated, the published file has {source.bytes} "
                 "bytes; restore the file as published"
             )

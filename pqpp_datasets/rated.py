@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
@@ -180,7 +180,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{path}, {key:.40}: image is {entry['image']!r:.40}, it must be its own name; "
                 f"{REMEDY}"
             )

@@ -55,9 +55,9 @@ def _resolving_pqpp(original, load_module):
             return original(path, *args, **kwargs)
         for name in ("revision", "data_files"):  # without them something else would be loaded
             if kwargs.get(name) is not None:
-                from pqpp_datasets.errors import OptionError
+                from pqpp_datasets.errors import BenchmarkError
 
-                raise OptionError(
+                raise BenchmarkError(
                     f'load_dataset("pqpp", {name}={kwargs[name]!r:.60}): the benchmark comes with '
                     "the package and has no revisions, and single files are not taken; choose a "
                     'release by its configuration, like "pqpp-v1.0", or a folder of the published '

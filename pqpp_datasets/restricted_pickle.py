@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import require_file
 from pqpp_files.errors import in_a_line
 
@@ -116,7 +116,8 @@ def read_pickle(path: Path) -> object:
     """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
 
     Raises:
-        DataFileError: The file is missing, damaged or holds anything else; none of it was executed.
+        BenchmarkError: The file is missing, damaged or holds anything else; none of it was
+            executed.
 
     Example:
         >>> import pathlib, pickle, tempfile
@@ -139,7 +140,7 @@ def read_pickle(path: Path) -> object:
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
         reason = in_a_line(error, named=False)
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}, byte {file.tell()}: not a readable pickle of lists, numbers and texts "
             f"({reason}); restore the file as published, and do not open it by other means"
         ) from None

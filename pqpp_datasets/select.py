@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array
@@ -40,9 +40,9 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
         int64 (count,), the chosen rows in rising order, all different.
 
     Raises:
-        OptionError: If the count is not from 1 to the number of distinct embeddings, or the seed
+        BenchmarkError: If the count is not from 1 to the number of distinct embeddings, or the seed
             is negative.
-        DataFileError: If the embeddings are no table of finite numbers.
+        BenchmarkError: If the embeddings are no table of finite numbers.
 
     Example:
         >>> points = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
@@ -51,7 +51,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     """
     usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
-        raise DataFileError(
+        raise BenchmarkError(
             f"embeddings, row {int(np.argmin(usable))}: a value is not finite or beyond "
             f"{_LARGEST:g}, so distances overflow; embed it anew, or scale all rows alike"
         )
@@ -75,12 +75,12 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
     Example:
         >>> require_selectable(10, 11)
         Traceback (most recent call last):
-        pqpp_datasets.errors.OptionError: count=11: give 1 to 10, the number of captions
+        pqpp_datasets.errors.BenchmarkError: count=11: give 1 to 10, the number of captions
     """
     if not 1 <= count <= captions:
-        raise OptionError(f"count={count}: give 1 to {captions}, the number of captions")
+        raise BenchmarkError(f"count={count}: give 1 to {captions}, the number of captions")
     if seed < 0:
-        raise OptionError(f"seed={seed}: give 0 or more")
+        raise BenchmarkError(f"seed={seed}: give 0 or more")
 
 
 def sample_centres(points: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
@@ -98,7 +98,7 @@ def sample_centres(points: np.ndarray, count: int, generator: np.random.Generato
         int64 (count,), the rows drawn, all different.
 
     Raises:
-        OptionError: If there are fewer distinct points.
+        BenchmarkError: If there are fewer distinct points.
     """
     norms = np.einsum("ij,ij->i", points, points)
     chosen = [int(generator.integers(len(points)))]
@@ -106,7 +106,7 @@ def sample_centres(points: np.ndarray, count: int, generator: np.random.Generato
     while len(chosen) < count:
         cumulative = np.cumsum(distance, dtype=np.float64)
         if cumulative[-1] <= 0:
-            raise OptionError(
+            raise BenchmarkError(
                 f"count={count}: only {len(chosen)} embeddings are distinct; choose at most as many"
             )
         # While there are few centres each new one changes the distances a lot.
@@ -178,13 +178,13 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """Read embeddings, one row per caption, from a `.npy` file without objects."""
     path = Path(path)
     if not path.is_file():
-        raise DataFileError(f"{path}: there is no such file; name the .npy of the embeddings")
+        raise BenchmarkError(f"{path}: there is no such file; name the .npy of the embeddings")
     try:
         points = load_array(path)
     except FileError as error:
-        raise DataFileError(str(error)) from None
+        raise BenchmarkError(str(error)) from None
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}: {points.dtype} of shape {points.shape} came, ({captions}, dimensions) of "
             "numbers is needed, one row per caption"
         )
@@ -230,7 +230,7 @@ def embed_captions(
         # The first line says what is wrong; the texts of the Hub's client may hold a token.
         first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
         reason = f"it {refused}" if (refused := reason_behind(error)) else first
-        raise OptionError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
+        raise BenchmarkError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
     # Texts of like length together leave little padding to compute.
     order = np.argsort([len(text) for text in captions], kind="stable")
     rows = np.empty((len(captions), model.config.hidden_size), np.float32)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import read_json, text_of, value_parser
 from pqpp_files.read_table import read_table
@@ -76,19 +76,19 @@ class Column:
         return number
 
 
-def not_as_published(error: FileError) -> DataFileError:
+def not_as_published(error: FileError) -> BenchmarkError:
     """Return a reader's error with the remedy of a published file in the place of its own."""
-    return DataFileError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}")
+    return BenchmarkError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}")
 
 
 def require_file(path: Path) -> None:
     """Refuse a published file that is not there.
 
     Raises:
-        DataFileError: If it is not.
+        BenchmarkError: If it is not.
     """
     if not path.is_file():
-        raise DataFileError(f"{path}: there is no such file; give the published folder")
+        raise BenchmarkError(f"{path}: there is no such file; give the published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
@@ -103,8 +103,8 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         A table with exactly these columns, in this order.
 
     Raises:
-        DataFileError: If there is no such file.
-        DataFileError: If a column is missing or a cell is not allowed; names file and line.
+        BenchmarkError: If there is no such file.
+        BenchmarkError: If a column is missing or a cell is not allowed; names file and line.
 
     Example:
         >>> import pathlib, tempfile
@@ -119,7 +119,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     except FileError as error:
         raise not_as_published(error) from None
     if not len(table):
-        raise DataFileError(f"{path}, line 2: no row follows the header; {REMEDY}")
+        raise BenchmarkError(f"{path}, line 2: no row follows the header; {REMEDY}")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
@@ -135,7 +135,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        raise DataFileError(
+        raise BenchmarkError(
             f"{table.place_of(row)}: column {name} is {table[name][row][:80]!r}, "
             f"it must be {columns[name].allowed()}; {REMEDY}"
         )
@@ -146,8 +146,8 @@ def read_text(path: Path) -> str:
     """Return a file's text, UTF-8 with or without a byte order mark.
 
     Raises:
-        DataFileError: If there is no such file.
-        DataFileError: If a byte is no UTF-8; names the line.
+        BenchmarkError: If there is no such file.
+        BenchmarkError: If a byte is no UTF-8; names the line.
     """
     require_file(path)
     try:
@@ -164,7 +164,7 @@ def read_form(path: Path, form: str) -> Any:
         form: What it must hold, by its name in `forms.schema.json`.
 
     Raises:
-        DataFileError: It is missing, no JSON, or of another form; names the line or the entry.
+        BenchmarkError: It is missing, no JSON, or of another form; names the line or the entry.
 
     Example:
         >>> import pathlib, tempfile
@@ -188,12 +188,12 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
         remedy: What to do.
 
     Raises:
-        DataFileError: Names the file, the entry, and what is allowed.
+        BenchmarkError: Names the file, the entry, and what is allowed.
     """
     error = next(_validator(form).iter_errors(value), None)
     if error is not None:
         place = "".join(f", {part!s:.40}" for part in error.absolute_path)
-        raise DataFileError(
+        raise BenchmarkError(
             f"{name}{place}: {error.instance!r:.60} came, it must be "
             f"{error.schema['description']}; {remedy}"
         )
@@ -215,7 +215,7 @@ def parse_published(text: str, name: str, line: int = 1) -> Any:
         line: The line of the file that the text begins on.
 
     Raises:
-        DataFileError: If it is no JSON or a key stands twice in one object.
+        BenchmarkError: If it is no JSON or a key stands twice in one object.
     """
     try:
         return _PARSE(text.encode(), name, line)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.foreign.json_values import parse_json, read_json
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def targets_for(
         limits: Of the values, where the measure has none of its own.
 
     Raises:
-        OptionError: Two models, or a model and the mean, would share a column.
+        BenchmarkError: Two models, or a model and the mean, would share a column.
 
     Example:
         >>> [target.name for target in targets_for(["flux", "mini-dalle"], "hbpp")]
@@ -341,14 +341,14 @@ def targets_for(
         >>> targets_for(["SD 1.5", "sd 1.5"], "hbpp")
         Traceback (most recent call last):
             ...
-        pqpp_datasets.errors.OptionError: the model 'sd 1.5' and the model 'SD 1.5' would share ...
+        pqpp_datasets.errors.BenchmarkError: the model 'sd 1.5' and the model 'SD 1.5' would ...
     """
     taken = {MEAN: "the mean over the models"}
     targets = []
     for model in models:
         slug = model_slug(model)
         if slug in taken:
-            raise OptionError(
+            raise BenchmarkError(
                 f"the model {model!r:.60} and {taken[slug]:.70} would share the column "
                 f"{slug}_{measure}, where one alone is allowed; rename the model"
             )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pqpp_models.errors import CheckpointError as CheckpointError
-    from pqpp_models.errors import MissingResourceError as MissingResourceError
     from pqpp_models.errors import PredictorError as PredictorError
     from pqpp_models.explain.explanation import Explanation as Explanation
     from pqpp_models.hub import HubError as HubError
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from pqpp_models.targets import target_range as target_range
 
 _HOMES = {
-    "errors": ("CheckpointError", "MissingResourceError", "PredictorError"),
+    "errors": ("CheckpointError", "PredictorError"),
     "explain.explanation": ("Explanation",),
     "hub": ("HubError",),
     "predictor": ("Predictor", "Uncertain"),

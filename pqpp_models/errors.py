@@ -1,7 +1,7 @@
 """The errors of the predictors: one line each, with what came, what is allowed and what to do.
 
-All are ``PqppError``, which is a
-``ValueError``: the command line catches that, prints the line and exits with 2.
+All are ``PqppError``, which is a ``ValueError``: the command line catches that, prints the line and
+exits with 2.
 """
 
 from pqpp_backbones.errors import CheckpointError as CheckpointError
@@ -14,7 +14,3 @@ class PredictorError(ModelError):
     >>> issubclass(PredictorError, ModelError) and issubclass(ModelError, ValueError)
     True
     """
-
-
-class MissingResourceError(PredictorError):
-    """Data that a predictor looks up at run time is not installed (a WordNet, a tagger)."""

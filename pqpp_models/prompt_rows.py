@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pqpp_backbones.training.reading import reading
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 
 _AT_ONCE = 16_384
 _NAME_IT = "name it with `column`"
@@ -103,7 +103,7 @@ def dataset_rows(
         The rows, and the split that was named or is the usual one.
 
     Raises:
-        OptionError: There is no such configuration, split or column, or a prompt is no text.
+        BenchmarkError: There is no such configuration, split or column, or a prompt is no text.
         RecipeError: There is no such dataset.
     """
     try:
@@ -112,8 +112,8 @@ def dataset_rows(
             rows, split = _loaded(dataset, subset, split, places, column, usual_split)
             if keeps_images or image_dir is not None:
                 rows = with_kept_images(rows, dataset, image_dir)
-    except OptionError as error:
-        raise OptionError(
+    except BenchmarkError as error:
+        raise BenchmarkError(
             re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
         ) from None
     return _with_prompts(rows, dataset, column), split
@@ -152,7 +152,7 @@ def _loaded(
         taken = named or (names[0] if len(names) == 1 else None)
         if taken not in names:
             asked = "`split` is needed" if taken is None else f"`split` {taken}"
-            raise OptionError(f"{asked}: {dataset} has {', '.join(names)}; use one of them")
+            raise BenchmarkError(f"{asked}: {dataset} has {', '.join(names)}; use one of them")
         return taken, named
 
     given = {name: place for name, place in places.items() if place is not None}
@@ -168,7 +168,7 @@ def _loaded(
         taken, named = chosen(parts)
         return parts[taken], named
     if split is not None:
-        raise OptionError(f"`split` {split}: {dataset} has no splits")
+        raise BenchmarkError(f"`split` {split}: {dataset} has no splits")
     return parts, None
 
 
@@ -176,11 +176,11 @@ def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
     """Refuse what says which part of a dataset is meant, where that is a table.
 
     Raises:
-        OptionError: Something does.
+        BenchmarkError: Something does.
     """
     for name, value in parts.items():
         if value is not None:
-            raise OptionError(f"`{name}`: {dataset} is a table and has none; leave it out")
+            raise BenchmarkError(f"`{name}`: {dataset} is a table and has none; leave it out")
 
 
 def _table(dataset: str, column: str) -> Any:
@@ -196,7 +196,7 @@ def _table(dataset: str, column: str) -> Any:
         try:
             arrays[name] = pa.array(texts if name == column else table.values(name))
         except (pa.ArrowException, OverflowError) as error:
-            raise OptionError(
+            raise BenchmarkError(
                 f"`dataset` {dataset}: the values of {name} are not of one type, or need more than "
                 f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
             ) from None
@@ -205,7 +205,7 @@ def _table(dataset: str, column: str) -> Any:
 
 def _with_prompts(rows: Any, dataset: str, column: str) -> Any:
     if column not in rows.column_names:
-        raise OptionError(
+        raise BenchmarkError(
             f"`dataset` {dataset}: no column {column!r} among "
             f"{', '.join(rows.column_names)[:200]}; {_NAME_IT}"
         )
@@ -216,7 +216,7 @@ def _with_prompts(rows: Any, dataset: str, column: str) -> Any:
     prompts = (prompt for part, _ in parts_of(rows, ["prompt"]) for prompt in part["prompt"])
     for number, prompt in enumerate(prompts, 1):
         if not isinstance(prompt, str):
-            raise OptionError(
+            raise BenchmarkError(
                 f"`dataset` {dataset}, row {number}: {column} is {prompt!r}, a text is needed; "
                 "leave the row out"
             )

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import BenchmarkError, DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import CARD, card_data
 from pqpp_datasets.location import downloaded_folder, has_a_split, local_folder, missing_files
 from pqpp_datasets.sources import release
@@ -112,7 +112,7 @@ def _first_rows(benchmark: Benchmark, data_dir: str | None) -> list[dict]:
         folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
         whole = [s for s in benchmark.splits if not missing_files(benchmark, folder, s)]
         if not whole:
-            raise DataFileError(f"{folder}: no whole split of {benchmark.name} is here")
+            raise BenchmarkError(f"{folder}: no whole split of {benchmark.name} is here")
         split = whole[0]
     parts = benchmark.parts(folder, split, {})[:1] if benchmark.parts else []
     table = next(benchmark.tables(folder, split, {}, parts))
@@ -129,7 +129,7 @@ def _fetched(benchmark: Benchmark) -> Path:
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
     if not sizes or None in sizes or sum(sizes) > _SMALL:
-        raise DataFileError(
+        raise BenchmarkError(
             "its files are not on this machine; load it once, or name their folder by --data-dir"
         )
     place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
@@ -144,8 +144,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         subset: Whose columns and rows are shown; the default one if left out.
 
     Raises:
-        DataFileError: If it has no card with the files of its splits.
-        DataFileError: If a file is not as it must be, or there is no such subset.
+        BenchmarkError: If it has no card with the files of its splits.
+        BenchmarkError: If a file is not as it must be, or there is no such subset.
     """
     from datasets import Features
 
@@ -158,15 +158,15 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
             for entry in config["data_files"]
         }
     except (KeyError, TypeError, ValueError, NotImplementedError):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
             "datasets export` wrote, or a name of `pqpp datasets list`"
         ) from None
     names = list(dict.fromkeys(config for config, _ in files))
     if subset is not None and subset not in names:
-        raise DataFileError(f"{folder}: no subset {subset!r}; there are {', '.join(names)}")
+        raise BenchmarkError(f"{folder}: no subset {subset!r}; there are {', '.join(names)}")
     if lacking := [f"{c} {s}" for (c, s), paths in files.items() if not paths]:
-        raise DataFileError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
+        raise BenchmarkError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
     counts = []
     for key, own in files.items():
         with _explained(own[0]):
@@ -192,4 +192,4 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except Exception as error:
         reason = in_a_line(error, named=False)[:200]
-        raise DataFileError(f"{path}: not Parquet, or damaged ({reason})") from None
+        raise BenchmarkError(f"{path}: not Parquet, or damaged ({reason})") from None

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import LICENCES, size_category
 from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_hub.card import render_card
 
 _ROWS_AT_A_TIME = 1000
@@ -47,13 +47,13 @@ def export(
     options = options or {}
     families = {benchmark_of(config).family for config in configs}
     if len(families) != 1:
-        raise OptionError(
+        raise BenchmarkError(
             f"{', '.join(configs) or 'nothing'}: configurations of one benchmark are exported "
             "together; name those of one"
         )
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
-        raise OptionError(
+        raise BenchmarkError(
             f"{', '.join(configs)} takes no {untaken[0]}=; it takes "
             f"{', '.join(sorted(taken)) or 'none'}"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import distinct_targets, targets_of
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import parse_json, text_of
@@ -44,12 +44,12 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         inputs: Files that are read for it, which must not lie in it.
 
     Raises:
-        OptionError: It is there, not empty, and was not written so, or holds other files too.
+        BenchmarkError: It is there, not empty, and was not written so, or holds other files too.
     """
     try:
         check_output_folder(folder, inputs=inputs)
     except FileError as error:
-        raise OptionError(str(error)) from None
+        raise BenchmarkError(str(error)) from None
     with whole_folder(folder, check=_refuse_files_of_others) as new:
         yield new
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_files_in(new))), "utf-8")
@@ -64,7 +64,7 @@ def _refuse_files_of_others(folder: Path) -> None:
     elif not others:
         others = [path.name for path in folder.iterdir()]
     if others:
-        raise OptionError(
+        raise BenchmarkError(
             f"{folder}: holds other files, such as {others[0]!r:.60}; name a new or an empty folder"
         )
 
@@ -159,7 +159,7 @@ def card_data(folder: Path) -> dict[str, Any]:
     r"""Return what the YAML at the head of a folder's card says; nothing where there is none.
 
     Raises:
-        DataFileError: It cannot be read.
+        BenchmarkError: It cannot be read.
 
     Example:
         >>> import tempfile
@@ -172,7 +172,7 @@ def card_data(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     head = _HEAD.match(text_of(path.read_bytes(), str(path)))
-    about = parse_yaml(head[1], f"the head of {path}", DataFileError) if head else None
+    about = parse_yaml(head[1], f"the head of {path}", BenchmarkError) if head else None
     return about if isinstance(about, dict) else {}
 
 
@@ -187,13 +187,13 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        DataFileError: If the folder is not there or was not written by us.
-        DataFileError: If its files are not those that were written.
+        BenchmarkError: If the folder is not there or was not written by us.
+        BenchmarkError: If its files are not those that were written.
         HubError: If the Hub cannot be reached or refuses.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise DataFileError(
+        raise BenchmarkError(
             f"{folder}: no folder that was exported; write one by `pqpp datasets export` or "
             "`pqpp build`"
         )
@@ -202,9 +202,9 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
     if wrong:
-        raise DataFileError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
+        raise BenchmarkError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
     if not card_data(folder).get("license"):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{folder}: its card names no licence, without which nobody may use the data; build it "
             "again with --license KEY, like cc-by-4.0"
         )

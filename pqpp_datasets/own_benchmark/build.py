@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_foreign, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -106,12 +106,12 @@ def build_benchmark(
     given |= {"runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in given.items() if (found := _files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        raise OptionError(
+        raise BenchmarkError(
             "nothing to build from: give judgments, preferences, rankings, or runs together with "
             "relevance, or all of them"
         )
     if {"preferences", "rankings"} <= files.keys():
-        raise OptionError(
+        raise BenchmarkError(
             "preferences and rankings both give targets called rate; build one of each"
         )
     prompts, generation, retrieval, preferred = _scored(files, options)
@@ -120,7 +120,7 @@ def build_benchmark(
     targets = _targets(generation, retrieval, preferred, len(split_of), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        raise DataFileError(_nothing_scored(files, generation))
+        raise BenchmarkError(_nothing_scored(files, generation))
     table = identities
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -198,11 +198,11 @@ def _opened(
             opened["rankings"] = opened.pop("judgments")
         return opened, options
     if "judgments" not in opened:
-        raise OptionError("`from_format` is about judgments; name the file so")
+        raise BenchmarkError("`from_format` is about judgments; name the file so")
     foreign = [read_foreign(path, options) for _, path in files["judgments"]]
     kinds = {file.flat.kind for file in foreign}
     if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{foreign[0].path}: {' and '.join(sorted(kinds))} came, beside {' and '.join(files)}; "
             "build from one kind at a time"
         )
@@ -240,7 +240,7 @@ def _targets(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise OptionError(
+            raise BenchmarkError(
                 "preferences and yes-no votes both give targets called rate; build one of each"
             )
         scores["rate"] = preferred.scores

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.table_formats import ROW
 
@@ -159,7 +159,7 @@ def _hpd(records: Sequence[Record], path: str) -> FlatRows:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _ranked_images(records, "rank", path))
-    raise DataFileError(
+    raise BenchmarkError(
         f"{path}: no column human_preference, rank or path1; give a file of HPD as it is published"
     )
 
@@ -170,7 +170,7 @@ def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
     if not isinstance(judgments, list):  # the place of the chosen one
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}, record {record[ROW] + 1}: {len(images)} images and {len(judgments)} "
             "judgments of them; each image needs one"
         )
@@ -327,7 +327,7 @@ def _worker_answers(given: dict[str, Any], where: str) -> dict[str, Any]:
     """Return a worker's answers by question."""
     if "taskAnswers" in given:
         text = given.pop("taskAnswers")
-        forms = parse_json(text, f"{where}: Answer.taskAnswers", DataFileError)
+        forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)
         given |= forms[0] if isinstance(forms, list) and forms else forms or {}
     answers: dict[str, Any] = {}
     for name, value in given.items():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
 from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
@@ -52,7 +52,7 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         options: The format, the encoding, and what the user calls columns.
 
     Raises:
-        DataFileError: It is not of that format.
+        BenchmarkError: It is not of that format.
     """
     assert options.from_format is not None
     columns = READ_ALONE.get(options.from_format)
@@ -66,10 +66,10 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         flat = replace(found, rows=list(found.rows))
         return ForeignFile(path, flat, source.names if source.wanted else ())
     except PqppError as error:
-        raise DataFileError(str(error)) from None
+        raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}: not a file of {options.from_format} as it is published ({reason}); export "
             "it again, or build from a plain table"
         ) from None
@@ -94,7 +94,7 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
         path: Of the file.
 
     Raises:
-        DataFileError: Nobody answered, or there are several questions and none is named.
+        BenchmarkError: Nobody answered, or there are several questions and none is named.
     """
     rows, questions = found.rows, found.questions
     called = roles_in(name for row in rows for name in row)
@@ -110,7 +110,7 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
         called[role] = question
     else:
         there = f"the questions {', '.join(questions)}" if questions else "no answer"
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}: it holds {there}; name the one to build from by `columns` label=NAME, or "
             "choice=NAME, or rank=NAME"
         )
@@ -148,8 +148,8 @@ def read_long(
         options: What columns are called, in which form votes stand, and which files are joined.
 
     Raises:
-        DataFileError: A file is not as it must be, or an id is not in the file that is joined.
-        OptionError: The options ask for columns in two ways.
+        BenchmarkError: A file is not as it must be, or an id is not in the file that is joined.
+        BenchmarkError: The options ask for columns in two ways.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
     table = tables[0]
@@ -214,7 +214,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     if kind == "judgments":
         column = options.called("judgments").get("label", "")
         if column.lower() in _RANKS:
-            raise OptionError(
+            raise BenchmarkError(
                 f"{path}: whether 1 is the best or the worst of {column} is not plain; name the "
                 f"column by `columns` rank={column} where it is the best, or call it rating if the "
                 "worst"
@@ -254,7 +254,7 @@ def _leave_same_models_out(table: LongTable) -> None:
         table.notes.append(f"{same} choices between two images of one model are left out")
         table.rows = table.rows[first != second].reset_index(drop=True)
     if not len(table.rows):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{table.name}: all choices are between two images of one model; a benchmark needs "
             "several models"
         )
@@ -303,7 +303,7 @@ def _read_table(
 
     foreign, path = (path, path.path) if isinstance(path, ForeignFile) else (None, path)
     if not foreign and not names_input(str(path)):
-        raise DataFileError(f"{path}: there is no such file; name one of judgments or runs")
+        raise BenchmarkError(f"{path}: there is no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
     called = {**foreign.flat.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
@@ -323,12 +323,12 @@ def _read_table(
                     str(path), wanted, _TABLES, inner, bar.update, options.encoding
                 )
     except FileError as error:
-        raise DataFileError(str(error)) from None
+        raise BenchmarkError(str(error)) from None
     missing = [named[role] for role in needed if named[role] not in codes]
     if missing:
         raise _no_column(path, missing, names)
     if not any(column.codes for column in codes.values()):
-        raise DataFileError(f"{path}: it has no rows; give a judgment or result in each")
+        raise BenchmarkError(f"{path}: it has no rows; give a judgment or result in each")
     numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
     columns = {
         role: texts_of(numbers[name], [*map(_text_of, codes[name].values)])
@@ -344,7 +344,7 @@ def _read_table(
     return table
 
 
-def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -> DataFileError:
+def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -> BenchmarkError:
     remedy = "name the columns so, or say how they are called by `columns` ROLE=COLUMN"
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", or by `model_pattern` REGEX, which finds the model in an image's name"
@@ -357,7 +357,7 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
     usual = roles_in(names)
     if likely := [f"`columns` {role}={usual[role]}" for role in missing if role in usual]:
         remedy = f"is it {', '.join(likely)}? Else {remedy}"
-    return DataFileError(
+    return BenchmarkError(
         f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
     )
 
@@ -378,7 +378,7 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         free = ["annotator"] if options.model is not None else ["model", "annotator"]
         role = next((role for role in free if role not in rows), None)
         if role is None:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{table.place(int((keys != '').argmax()))}: {table.said('label')} is an object, "
                 "whose keys would be models or annotators, and both have a column; give each value "
                 "its own row"
@@ -396,7 +396,7 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
 def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
     """Return the model that the name of each row's image tells."""
     if role not in table.rows:
-        raise OptionError(
+        raise BenchmarkError(
             f"`model_pattern`: {table.name} has no column of images, whose names it is about; name "
             f"it by `columns` {role}=COLUMN"
         )
@@ -414,12 +414,12 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models)
     if {role, value, "score"} & options.called(kind).keys():
-        raise OptionError(
+        raise BenchmarkError(
             f"`{role}s` names the columns that hold the votes; leave `columns` {role}=..., "
             f"{value}=... and score=... out"
         )
     if len(set(columns)) < len(columns):
-        raise OptionError(f"`{role}s` {','.join(columns)}: a column stands twice")
+        raise BenchmarkError(f"`{role}s` {','.join(columns)}: a column stands twice")
     needed, without = [key, *columns], (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
@@ -441,14 +441,14 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        raise OptionError(
+        raise BenchmarkError(
             f"{path}: runs and qrels of TREC hold only ids; give the texts by `prompts` FILE, a "
             "table of prompt_id and prompt"
         )
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:
-        raise DataFileError(str(error)) from None
+        raise BenchmarkError(str(error)) from None
     queries, documents, numbers = zip(*found, strict=True)
     values, codes = np.unique(numbers, return_inverse=True)
     texts = [repr(float(value)) if is_run else str(int(value > 0)) for value in values]

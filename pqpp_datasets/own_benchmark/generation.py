@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.forms import one_of
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
@@ -139,27 +139,27 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
     """Return the rule by which votes are put together: that of the options, or of the scale.
 
     Raises:
-        OptionError: A majority is asked of another scale than PQPP's or of means of votes, or
+        BenchmarkError: A majority is asked of another scale than PQPP's or of means of votes, or
             z-scores where nothing says who voted, or anything but the mean of ready scores.
     """
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
     if votes.is_ready and rule != "mean":
-        raise OptionError(
+        raise BenchmarkError(
             f"`aggregate` {rule}: the scores are ready, one for each image; leave it out, or "
             "give the votes"
         )
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
         why = "means of repeated votes" if averaged else f"the scale {scale.name}"
-        raise OptionError(
+        raise BenchmarkError(
             f"`aggregate` majority: {why} came; PQPP's two levels have the labels 2, 1, 0 and -1; "
             "choose `aggregate` mean, median, mos, positive or robust"
             + (", or `repeats` first or last" if averaged else "")
         )
     if rule in ("mos", "robust") and not votes.has_annotators:
         what = "own means it takes off" if rule == "mos" else "agreement it weighs by"
-        raise OptionError(
+        raise BenchmarkError(
             f"`aggregate` {rule}: no annotators came, whose {what}; name their column by `columns` "
             "annotator=COLUMN, or choose mean or median"
         )

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import model_slug
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of
@@ -45,8 +45,8 @@ def add_kept_images(
         as they are.
 
     Raises:
-        OptionError: A folder was named, and no images are kept.
-        DataFileError: No folder was named, or a file is not in it.
+        BenchmarkError: A folder was named, and no images are kept.
+        BenchmarkError: No folder was named, or a file is not in it.
         FileError: The name of an image leads out of that folder.
     """
     import datasets
@@ -55,7 +55,7 @@ def add_kept_images(
         return rows
     if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
         if image_dir is not None:
-            raise OptionError(
+            raise BenchmarkError(
                 f"`image_dir`: {name} keeps no images that could be found in {image_dir}; build it "
                 "by pqpp build, which keeps their names"
             )
@@ -64,7 +64,9 @@ def add_kept_images(
     kept = read_own(str(folder) if folder.is_dir() else name, SUBSET)
     kept = datasets.concatenate_datasets(list(kept.values()))
     if "image" not in kept.column_names:
-        raise OptionError(f"{name}: its images are not kept (`keep_images` none); build it again")
+        raise BenchmarkError(
+            f"{name}: its images are not kept (`keep_images` none); build it again"
+        )
     pictures = _pictures(kept, name, image_dir)
     place = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([place.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
@@ -101,7 +103,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
         return column.combine_chunks().cast(_IMAGE)
     names = kept["image"][:]
     if image_dir is None:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures; name "
             "their folder by `image_dir`, or build it with `keep_images` bytes"
         )
@@ -113,7 +115,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     paths = [inside_of(folder, file) for file in files]
     missing = [path for path in paths if not path.is_file()]
     if missing:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{missing[0]}: this image of {name} is not there ({len(missing)} of {len(paths)} are "
             "not); name their folder by `image_dir`"
         )
@@ -129,7 +131,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` takes.
 
     Raises:
-        DataFileError: The folder holds no data files, or some of different columns.
+        BenchmarkError: The folder holds no data files, or some of different columns.
 
     Example:
         >>> import tempfile
@@ -147,10 +149,12 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         with cached_if_unreachable(place):
             return datasets.load_dataset(place, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise DataFileError(f"{place} holds no data files; name the folder that has them") from None
+        raise BenchmarkError(
+            f"{place} holds no data files; name the folder that has them"
+        ) from None
     except datasets.exceptions.DatasetGenerationCastError:
         line = f"{place} holds files of different columns; name one subset, or keep one sort there"
-        raise DataFileError(line) from None
+        raise BenchmarkError(line) from None
 
 
 def _cache_of(folder: Path) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.long_table import texts_of
 from pqpp_files.paths import inside_of
@@ -81,25 +81,27 @@ def kept_images(
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
     Raises:
-        OptionError: `images` is none of these, or a name no address.
-        DataFileError: A file is not there.
+        BenchmarkError: `images` is none of these, or a name no address.
+        BenchmarkError: A file is not there.
         FileError: A name, or a link, leads out of the folder.
-        DataFileError: A file is no picture.
+        BenchmarkError: A file is no picture.
     """
     if images not in IMAGES:
-        raise OptionError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
+        raise BenchmarkError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
     names = judged["image"].to_numpy()
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
-            raise OptionError(f"`keep_images` url: {wrong[0]!r:.80} is not an address; choose path")
+            raise BenchmarkError(
+                f"`keep_images` url: {wrong[0]!r:.80} is not an address; choose path"
+            )
     elif images == "path":
         names = np.array(_without_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
             if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
-                raise DataFileError(
+                raise BenchmarkError(
                     f"{root / name}: this image is not there; name the folder by `image_dir`, or "
                     "choose `keep_images` path"
                 )
@@ -237,7 +239,7 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
     for name, path in absolute.items():
         root = next((folder for folder in roots if path.is_relative_to(folder)), None)
         if root is None:
-            raise OptionError(f"{path!s:.80} is not in `image_dir` {image_dir}; name its folder")
+            raise BenchmarkError(f"{path!s:.80} is not in `image_dir` {image_dir}; name its folder")
         relative[name] = path.relative_to(root).as_posix()
     return [relative.get(name, name) for name in names]
 
@@ -257,7 +259,7 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
         for name in table["image"].to_pylist():
             content = (root / name).read_bytes()
             if not content.startswith(_BEGINNINGS):
-                raise DataFileError(
+                raise BenchmarkError(
                     f"{root / name}: not a picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others"
                 )
             pictures.append({"bytes": content, "path": Path(name).name})

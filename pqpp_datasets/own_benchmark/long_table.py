@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.table_formats import ROW
 
 FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
@@ -97,10 +97,10 @@ class LongTable:
         """Raise for all that is wrong.
 
         Raises:
-            DataFileError: Anything is; a line for each kind of fault.
+            BenchmarkError: Anything is; a line for each kind of fault.
         """
         if self.faults:
-            raise DataFileError(*self.faults)
+            raise BenchmarkError(*self.faults)
 
     def rows_with(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
         """Return the rows whose text is a wrong one, given for each category."""
@@ -138,7 +138,7 @@ class LongTable:
             role: The id.
 
         Raises:
-            DataFileError: An id stands twice there, or is not there; names the row.
+            BenchmarkError: An id stands twice there, or is not there; names the row.
         """
         known, ids = other.rows[role], self.rows[role].cat
         if len(repeated := np.flatnonzero(known.duplicated())):

@@ -7,7 +7,7 @@ from inspect import get_annotations
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import format_names
 from pqpp_files.foreign.json_values import read_json
 
@@ -139,17 +139,17 @@ class BuildOptions:
     def __post_init__(self):
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise OptionError(f"{name}={value}: give a number from {low} to {high}")
+                raise BenchmarkError(f"{name}={value}: give a number from {low} to {high}")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise OptionError(
+                raise BenchmarkError(
                     f"{name}={getattr(self, name)!r}: choose among "
                     f"{', '.join(filter(None, allowed))}"
                 )
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
-                raise OptionError(
+                raise BenchmarkError(
                     f"columns: {role!r:.60} is not one of {', '.join(ROLES)}, alone or after "
                     f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
                 )
@@ -159,14 +159,14 @@ class BuildOptions:
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
-            raise OptionError(
+            raise BenchmarkError(
                 f"model_pattern={self.model_pattern!r:.60}: not a regular expression ({error}); "
                 "write it like '^([^_]+)_'"
             ) from None
         try:
             " ".encode(self.encoding)  # refuses those of bytes too, like hex
         except (LookupError, ValueError):
-            raise OptionError(
+            raise BenchmarkError(
                 f"encoding={self.encoding!r:.60}: it is unknown; write it like utf-8, "
                 "latin-1, cp1252, utf-16 or shift_jis"
             ) from None
@@ -215,4 +215,4 @@ _CHOICES["from_format"] = (None, *format_names())
 def _refuse_two(**given: object) -> None:
     came = [name for name, value in given.items() if value]
     if len(came) > 1:
-        raise OptionError(f"{' and '.join(came)} say the same; give one of them")
+        raise BenchmarkError(f"{' and '.join(came)} say the same; give one of them")

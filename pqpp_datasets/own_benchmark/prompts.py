@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
@@ -29,14 +29,14 @@ def identities_of(prompts: pd.DataFrame) -> pa.Table:
     Where the files give no id, it is `<source>-<n>`, n counting the prompts of that source.
 
     Raises:
-        DataFileError: If two prompts have one id.
+        BenchmarkError: If two prompts have one id.
     """
     counted = prompts["source"] + "-" + prompts.groupby("source").cumcount().astype(str)
     ids = prompts["prompt_id"].where(prompts["prompt_id"] != "", counted)
     if (repeated := ids.duplicated().to_numpy()).any():
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
-        raise DataFileError(
+        raise BenchmarkError(
             f"prompt_id {twice!r} stands for {first!r} and {second!r}; give each prompt an id "
             "of its own"
         )
@@ -74,7 +74,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
             their own; they come to one split. Otherwise they are refused.
 
     Raises:
-        DataFileError: If one prompt comes with two ids or categories, or a row has no source and
+        BenchmarkError: If one prompt comes with two ids or categories, or a row has no source and
             its text several.
 
     Returns:
@@ -155,7 +155,7 @@ def stratified_split(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise OptionError(
+        raise BenchmarkError(
             f"fractions of the splits: {fractions} came; give shares from 0 to 1 that sum to 1"
         )
     digests = [sha256_of_parts([f"{seed}\0{key}"]) for key in ids]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.benchmark import size_category
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
 from pqpp_datasets.own_benchmark.build import Built
@@ -76,9 +76,9 @@ class Keeping:
 
     def __post_init__(self):
         if self.license is not None:
-            require_licence(self.license, OptionError)
+            require_licence(self.license, BenchmarkError)
         if self.annotations_creators not in ANNOTATORS:
-            raise OptionError(
+            raise BenchmarkError(
                 f"`annotations_creators` {self.annotations_creators}: choose among "
                 f"{', '.join(ANNOTATORS)}"
             )
@@ -92,7 +92,7 @@ class Keeping:
         """Return what annotators are called: their names, or numbers from 1.
 
         Raises:
-            OptionError: The key cannot be read, or is too short.
+            BenchmarkError: The key cannot be read, or is too short.
         """
         if self.keep_annotators:
             return list(names)
@@ -103,9 +103,9 @@ class Keeping:
             key = expanded(self.pseudonym_key).read_bytes()
         except OSError as error:
             reason = in_a_line(error, named=False)
-            raise OptionError(f"`pseudonym_key`: {reason}; name a file of your own") from None
+            raise BenchmarkError(f"`pseudonym_key`: {reason}; name a file of your own") from None
         if len(key) < _SHORTEST_KEY:
-            raise OptionError(
+            raise BenchmarkError(
                 f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes, {_SHORTEST_KEY} are the "
                 "fewest; write random ones"
             )
@@ -120,7 +120,7 @@ class Keeping:
         try:
             return Path(self.citation).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise DataFileError(f"{self.citation}: not readable ({error}); name a file") from None
+            raise BenchmarkError(f"{self.citation}: not readable ({error}); name a file") from None
 
 
 def write_benchmark(
@@ -143,7 +143,7 @@ def write_benchmark(
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
 
     Raises:
-        OptionError: If the folder holds something else, or a file that the benchmark was built
+        BenchmarkError: If the folder holds something else, or a file that the benchmark was built
             from.
         BenchmarkError: As of `kept_images`.
     """

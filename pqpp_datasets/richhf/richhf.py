@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pqpp_datasets.benchmark import published
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import REMEDY
@@ -108,13 +108,13 @@ def _check_count(path: Path) -> None:
         return
     pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
     if not pin.is_file():
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}: it holds {count:,} records in {path.stat().st_size:,} bytes, the published "
             f"file has {published.bytes:,} bytes; fetch it again, or, if these records are your "
             f"own, write their number into {pin.name} beside it"
         )
     if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}: it holds {count:,} records, {pin.name} says {pinned!r:.40}; restore the file "
             "or correct the number"
         )
@@ -167,13 +167,13 @@ def row_of(path: Path, record: Record) -> dict:
     """Return a record as a row with our columns.
 
     Raises:
-        DataFileError: If a feature is missing or not as it must be; names record and offset.
+        BenchmarkError: If a feature is missing or not as it must be; names record and offset.
     """
     where = f"{path}, record {record.number} at offset {record.offset}"
     try:
         example = parse_example(record.data)
     except ValueError as error:
-        raise DataFileError(f"{where}: no tf.train.Example ({error}); {REMEDY}") from None
+        raise BenchmarkError(f"{where}: no tf.train.Example ({error}); {REMEDY}") from None
     filename = _text(where, example, "filename")
     row: dict[str, Any] = {
         "uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0],
@@ -182,14 +182,16 @@ def row_of(path: Path, record: Record) -> dict:
     for ours, theirs in _SCORES.items():
         score = _only(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise DataFileError(f"{where}: {theirs} is {score:g}, it must be from 0 to 1; {REMEDY}")
+            raise BenchmarkError(
+                f"{where}: {theirs} is {score:g}, it must be from 0 to 1; {REMEDY}"
+            )
         row[ours] = score
     for ours, theirs in _MAPS.items():
         row[ours] = {"bytes": _image(where, example, theirs), "path": None}
     labels = _text(where, example, _LABELS).split()
     if not set(labels) <= {"0", "1"}:
         odd = next(label for label in labels if label not in ("0", "1"))
-        raise DataFileError(
+        raise BenchmarkError(
             f"{where}: {_LABELS} holds {odd!r:.40}, it may hold only 0 and 1; {REMEDY}"
         )
     return row | {"token_labels": [int(label) for label in labels]}
@@ -197,12 +199,12 @@ def row_of(path: Path, record: Record) -> dict:
 
 def _only(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{where}: no feature {name} among {', '.join(sorted(example))[:200]}; {REMEDY}"
         )
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{where}: {name} holds {len(values)} value(s) {str(values)[:40]}, one of type "
             f"{kind.__name__} is needed; {REMEDY}"
         )
@@ -213,7 +215,7 @@ def _text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
         return _only(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{where}: {name} is not UTF-8 ({error.reason}); {REMEDY}") from None
+        raise BenchmarkError(f"{where}: {name} is not UTF-8 ({error.reason}); {REMEDY}") from None
 
 
 def _image(where: str, example: Mapping[str, list], name: str) -> bytes:
@@ -221,7 +223,7 @@ def _image(where: str, example: Mapping[str, list], name: str) -> bytes:
     try:
         image_header(encoded)
     except FileError:
-        raise DataFileError(f"{where}: {name} is not an image; {REMEDY}") from None
+        raise BenchmarkError(f"{where}: {name} is not an image; {REMEDY}") from None
     return encoded
 
 
@@ -229,12 +231,12 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
-        DataFileError: If there are none.
+        BenchmarkError: If there are none.
     """
     root = expanded(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise DataFileError(
+        raise BenchmarkError(
             f"pickapic_dir={str(folder)!r}: no Parquet file is here; give the folder of a copy of "
             "Pick-a-Pic v1"
         )
@@ -268,12 +270,12 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
     try:
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{path}: no column {min(lacking)}; the files of Pick-a-Pic v1 are needed"
             )
         yield from _matches_of(file, wanted)
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataFileError(
+        raise BenchmarkError(
             f"{path}: no readable Parquet file ({in_a_line(error, named=False)}); fetch it again"
         ) from None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import REMEDY, require_file
 from pqpp_files.extras import needing
 
@@ -59,7 +59,7 @@ def spans(path: Path, records: int) -> list[Span]:
     Only the lengths are read and verified.
 
     Raises:
-        DataFileError: It is missing, empty, cut or a length is damaged; names record and offset.
+        BenchmarkError: It is missing, empty, cut or a length is damaged; names record and offset.
     """
     with _mapped(path) as view:
         offsets = []
@@ -76,7 +76,7 @@ def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
     """Read records in order, both checksums of each verified.
 
     Raises:
-        DataFileError: It is missing, empty, cut or damaged; names record and offset.
+        BenchmarkError: It is missing, empty, cut or damaged; names record and offset.
     """
     with _mapped(path) as view:
         number, offset, stop = (span.first, span.start, span.stop) if span else (0, 0, len(view))
@@ -104,7 +104,7 @@ def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     length, checksum = _HEADER.unpack_from(view, offset)
     if _masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{path}: this is a Git LFS pointer and not the file itself; fetch it by "
                 "`git lfs pull`"
             )
@@ -127,8 +127,8 @@ def _masked_crc(data: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def _damaged(path: Path, number: int, offset: int, what: str) -> DataFileError:
-    return DataFileError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
+def _damaged(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
+    return BenchmarkError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
 
 
 def parse_example(data: bytes) -> dict[str, list]:

@@ -26,7 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, published
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import REMEDY, parse_published, read_text
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
@@ -91,7 +91,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         line: The line there that it begins on.
 
     Raises:
-        DataFileError: If it is none; names line and column, what came and what is allowed.
+        BenchmarkError: If it is none; names line and column, what came and what is allowed.
 
     Example:
         >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
@@ -130,14 +130,14 @@ def _parser():
 
 def _syntax_error(
     text: str, position: int | None, allowed: Any, source: str, line: int
-) -> DataFileError:
+) -> BenchmarkError:
     assert position is not None
     *above, before = text[:position].split("\n")
     place = f"{source} {line + len(above)}, column {len(before) + 1}"
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
     terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return DataFileError(
+    return BenchmarkError(
         f"{place}: {came} came, {' or '.join(names)} is allowed; correct that line"
     )
 
@@ -181,19 +181,19 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
         where = f"{path}, line {number}"
         entry = parse_published(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{where}: an object with prompt_index and questionnaire is needed; {REMEDY}"
             )
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"{where}: prompt_index is {index!r}, a number from 0 to {prompts - 1} that no "
                 f"earlier line has is allowed; {REMEDY}"
             )
         try:
             questionnaires[index] = flat_questions(entry["questionnaire"])
-        except DataFileError as error:
-            raise DataFileError(f"{where}: {error}") from None
+        except BenchmarkError as error:
+            raise BenchmarkError(f"{where}: {error}") from None
     return questionnaires
 
 
@@ -204,7 +204,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
     to 1e-6), and a node stands once in its level.
 
     Raises:
-        DataFileError: Names the place in the questionnaire.
+        BenchmarkError: Names the place in the questionnaire.
 
     Example:
         >>> pair = {"node": "girl", "question_weight": 1, "P": "Is there a girl?",
@@ -213,14 +213,14 @@ def validate_questionnaire(questionnaire: Any) -> None:
         >>> validate_questionnaire({name: level for name in LEVELS})
         >>> validate_questionnaire({})
         Traceback (most recent call last):
-        pqpp_datasets.errors.DataFileError: questionnaire: 'L1' is a required property; ...
+        pqpp_datasets.errors.BenchmarkError: questionnaire: 'L1' is a required property; ...
     """
     from jsonschema.exceptions import best_match
 
     error = best_match(_validator().iter_errors(questionnaire))
     if error is not None:
         place = "".join(f"[{part!r}]" for part in error.absolute_path)
-        raise DataFileError(
+        raise BenchmarkError(
             f"questionnaire{place}: {' '.join(error.message.split())[:200]}; see "
             "questionnaire.schema.json for what is allowed"
         )
@@ -230,7 +230,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
         _require_sum(f"question_weight in {name}", [pair["question_weight"] for pair in pairs])
         node, times = Counter(pair["node"] for pair in pairs).most_common(1)[0]
         if times > 1:
-            raise DataFileError(
+            raise BenchmarkError(
                 f"questionnaire[{name!r}]: the node {node!r:.60} stands {times} times; a node "
                 "has one P and one N question"
             )
@@ -239,7 +239,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
 def _require_sum(what: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise DataFileError(f"questionnaire: {what} sums to {total:.9g}, it must be 1")
+        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}, it must be 1")
 
 
 @functools.cache

@@ -83,7 +83,7 @@ class Judge:
 
     Raises:
         EngineError: The predictor does not know how sure it is, or a number is out of range.
-        MissingResourceError: NLTK's WordNet or stopwords are not installed.
+        PredictorError: NLTK's WordNet or stopwords are not installed.
 
     Example:
         >>> judge = Judge("mean_hbpp")

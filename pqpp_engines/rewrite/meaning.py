@@ -81,7 +81,7 @@ def meaning_lost(original: str, rewrite: str) -> str:
         rewrite: What shall be asked instead.
 
     Raises:
-        MissingResourceError: NLTK's WordNet or stopwords are not installed.
+        PredictorError: NLTK's WordNet or stopwords are not installed.
 
     Example:
         >>> meaning_lost("two dogs on a couch", "on a red sofa, two dogs sleep")

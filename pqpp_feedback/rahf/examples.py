@@ -78,7 +78,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
             stands for it.
 
     Raises:
-        DataFileError: One of the folders is not there.
+        BenchmarkError: One of the folders is not there.
 
     Example:
         >>> import tempfile

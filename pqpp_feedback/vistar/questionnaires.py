@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.chat.chat import Chat, Request, json_of
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
 from pqpp_feedback.errors import FeedbackError, ImageError
 from pqpp_feedback.vistar.choices import choices
@@ -127,7 +127,7 @@ def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
     """Return a questionnaire with weights that sum to 1 exactly.
 
     Raises:
-        DataFileError: It has another form, or weights whose sum is off by more than 1e-3.
+        BenchmarkError: It has another form, or weights whose sum is off by more than 1e-3.
 
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
@@ -143,7 +143,7 @@ def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
             levels.append({**questionnaire[name], "questions": questions})
         levels = _scaled(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
-        raise DataFileError(f"not of the form that is asked for ({error!r:.60})") from None
+        raise BenchmarkError(f"not of the form that is asked for ({error!r:.60})") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
     validate_questionnaire(checked)
     return checked
@@ -152,5 +152,5 @@ def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
 def _scaled(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
     if not abs(total - 1) <= choices("hwpq")["weight_tolerance"]:
-        raise DataFileError(f"{name} of {where} sums to {total:g}; it must sum to 1")
+        raise BenchmarkError(f"{name} of {where} sums to {total:g}; it must sum to 1")
     return [{**entry, name: entry[name] / total} for entry in entries]

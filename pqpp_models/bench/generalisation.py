@@ -100,7 +100,7 @@ def generalise(
         The results of each set, and a line on each predictor, build or set that was left out.
 
     Raises:
-        OptionError: There is no such dataset.
+        BenchmarkError: There is no such dataset.
         PredictorError: A predictor, target or set cannot be used, or there is no set.
     """
     is_ours = dataset == "pqpp" and subset in (None, "pqpp")

@@ -210,7 +210,7 @@ def open_split(
             of that release.
 
     Raises:
-        OptionError: There is no such dataset.
+        BenchmarkError: There is no such dataset.
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
     rows, _ = dataset_rows(named, subset, split, data_dir, image_dir)

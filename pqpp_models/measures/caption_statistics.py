@@ -24,7 +24,7 @@ from pqpp_backbones.checkpoint import (
 )
 from pqpp_backbones.errors import CheckpointError
 from pqpp_files.paths import expanded
-from pqpp_models.errors import MissingResourceError, PredictorError
+from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_file import read_texts
 
 KIND = "caption_statistics"
@@ -156,10 +156,10 @@ class CaptionStatistics:
         """Return the numbers of the captions that hold the term at a place, ascending.
 
         Raises:
-            MissingResourceError: the postings were not kept.
+            PredictorError: the postings were not kept.
         """
         if self._postings is None:
-            raise MissingResourceError(
+            raise PredictorError(
                 "these statistics do not say which caption holds which term; build them with "
                 "CaptionStatistics.from_texts(..., postings=True)"
             )

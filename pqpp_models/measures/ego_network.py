@@ -248,7 +248,7 @@ def network_words(prompt: str) -> list[str]:
     Tokens are NLTK's, stopwords NLTK's English ones, as in the PQPP authors' code.
 
     Raises:
-        MissingResourceError: NLTK's data is not installed.
+        PredictorError: NLTK's data is not installed.
     """
     split, stopwords = nltk_resources.tokenizer(), nltk_resources.stopwords()
     words = (token.lower() for token in split(prompt) if token.isalpha())

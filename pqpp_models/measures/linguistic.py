@@ -49,7 +49,7 @@ def tokens(prompt: str) -> tuple[str, ...]:
     """Split a prompt into NLTK's tokens and drop those that are punctuation.
 
     Raises:
-        MissingResourceError: NLTK's tokeniser data is not installed.
+        PredictorError: NLTK's tokeniser data is not installed.
 
     >>> tokens("A dog, (and) it's here.")  # doctest: +SKIP
     ('A', 'dog', 'and', 'it', "'s", 'here')

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pqpp_files.foreign.json_values import read_json
-from pqpp_models.errors import MissingResourceError
+from pqpp_models.errors import PredictorError
 
 
 class Evidence(NamedTuple):
@@ -37,12 +37,12 @@ class Evidence(NamedTuple):
         """Return the one that the variable names.
 
         Raises:
-            MissingResourceError: the variable is not set.
+            PredictorError: the variable is not set.
             PredictorError: what it names cannot be read.
         """
         path = os.environ.get(self.variable)
         if not path:
-            raise MissingResourceError(
+            raise PredictorError(
                 f"this predictor needs {self.what}; set {self.variable} to {self.form}"
             )
         return self.opened(path)

@@ -3,7 +3,7 @@
 Only the tokeniser has a fallback.
 
 Everything is loaded up front and under a lock: NLTK's own loaders replace themselves at first use,
-which is not safe when two threads do it at once. Each function raises `MissingResourceError` where
+which is not safe when two threads do it at once. Each function raises `PredictorError` where
 its data is not installed or not readable.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from pqpp_models.errors import MissingResourceError
+from pqpp_models.errors import PredictorError
 
 DOWNLOAD = "python -m nltk.downloader punkt_tab wordnet stopwords averaged_perceptron_tagger_eng"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z])")
@@ -38,7 +38,7 @@ def _resource(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
                 try:
                     return load()
                 except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-                    raise MissingResourceError(_explained(name, error)) from None
+                    raise PredictorError(_explained(name, error)) from None
 
         return loaded
 

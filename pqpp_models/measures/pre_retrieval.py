@@ -172,7 +172,7 @@ def of_prompts(
     """Return a measure of the known terms of each prompt, 0.0 for one without any.
 
     Raises:
-        MissingResourceError: the measure needs postings that were not kept.
+        PredictorError: the measure needs postings that were not kept.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog", "a red dog"])
     >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()

@@ -12,7 +12,7 @@ import pytest
 from datasets import load_dataset
 
 from pqpp_datasets import own_benchmark
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark import write_benchmark
 from pqpp_datasets.own_benchmark.prompts import stratified_split
 
@@ -163,7 +163,7 @@ def test_small_strata_keep_the_shares(seed):
             assert abs(own.sum() - share * size) <= 1
     assert "b" not in found
     assert stratified_split(ids, strata, shares, seed=1) != found.tolist()
-    with pytest.raises(OptionError, match="sum to 1"):
+    with pytest.raises(BenchmarkError, match="sum to 1"):
         stratified_split(ids, strata, {"train": 0.5})
     order = generator.permutation(len(ids))
     again = stratified_split([ids[n] for n in order], [strata[n] for n in order], shares)
@@ -212,7 +212,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_bad_rows_are_named(tmp_path, name, suffix=".csv"):
     rows, expected = FAULTS[name]
-    with pytest.raises(DataFileError, match=expected) as caught:
+    with pytest.raises(BenchmarkError, match=expected) as caught:
         build_benchmark(write(tmp_path / f"votes{suffix}", rows))
     assert "\n" not in str(caught.value) and f"votes{suffix}" in str(caught.value)
 
@@ -248,9 +248,9 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
     path = write(tmp_path / "votes.csv", JUDGMENTS)
     folder = write_benchmark(build_benchmark(path), tmp_path / "mine")
     (folder / "votes.csv").write_bytes(path.read_bytes())
-    with pytest.raises(OptionError, match=r"holds the input .*votes\.csv; name another"):
+    with pytest.raises(BenchmarkError, match=r"holds the input .*votes\.csv; name another"):
         write_benchmark(build_benchmark(folder / "votes.csv"), folder)
-    with pytest.raises(OptionError, match=r"holds other files, such as 'votes\.csv'"):
+    with pytest.raises(BenchmarkError, match=r"holds other files, such as 'votes\.csv'"):
         write_benchmark(build_benchmark(path), folder)
     listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
     assert listed.split() == [

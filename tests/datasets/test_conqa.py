@@ -6,7 +6,7 @@ import pytest
 from datasets import load_dataset
 from support.benchmark_folders import CONQA_VOTES, write_conqa
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -61,7 +61,7 @@ DAMAGES = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_gives_file_and_query(tmp_path, name):
     votes, expected = DAMAGES[name]
-    with pytest.raises(DataFileError, match=expected) as caught:
+    with pytest.raises(BenchmarkError, match=expected) as caught:
         load(write_conqa(tmp_path, votes))
     assert "\n" not in str(caught.value) and "restore" in str(caught.value)
 

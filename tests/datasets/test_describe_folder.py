@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.describe import describe_folder
 
 
@@ -17,5 +17,5 @@ def test_types_that_nobody_knows_are_one_line(tmp_path):
     files = [{"split": "train", "path": "a.parquet"}]
     card = yaml.safe_dump({"configs": [{"config_name": "mine", "data_files": files}]})
     (tmp_path / "README.md").write_text(f"---\n{card}---\n")
-    with pytest.raises(DataFileError, match=r"a\.parquet: not Parquet, or damaged \(.*stning"):
+    with pytest.raises(BenchmarkError, match=r"a\.parquet: not Parquet, or damaged \(.*stning"):
         describe_folder(tmp_path)

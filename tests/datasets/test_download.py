@@ -10,7 +10,7 @@ from support.pqpp_folders import write_v1_0
 
 from pqpp_datasets import builder
 from pqpp_datasets.download import download_release
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import PublishedFile, Release, release
 from pqpp_hub import pull
 
@@ -64,7 +64,7 @@ def test_passing_faults_are_waited_out(server, tmp_path):
 
 def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
-    with pytest.raises(DataFileError, match=r"sha256 is \w+, not \w+, which is published"):
+    with pytest.raises(BenchmarkError, match=r"sha256 is \w+, not \w+, which is published"):
         bring(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
     server.files["/a.csv"] = BODY
@@ -77,7 +77,7 @@ def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
     bring(server, tmp_path, sha256=None, size=None)
     assert len(server.requests) == 1
     server.files["/a.csv"] = b"another file"
-    with pytest.raises(DataFileError, match=r"recorded at the first download, in .*lock\.json"):
+    with pytest.raises(BenchmarkError, match=r"recorded at the first download, in .*lock\.json"):
         bring(server, tmp_path, sha256=None, size=None, force=True)
     assert path.read_bytes() == BODY
 
@@ -137,6 +137,6 @@ def test_offline_mode_is_respected(server, tmp_path, monkeypatch):
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    with pytest.raises(DataFileError, match="offline mode"):
+    with pytest.raises(BenchmarkError, match="offline mode"):
         bring(server, tmp_path)
     assert server.requests == []

@@ -12,7 +12,7 @@ from support.processes import run
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.export import export
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -118,7 +118,7 @@ def test_failed_export_leaves_the_old_one(tmp_path):
     export(["conqa"], tmp_path / "out", str(data))
     (data / "mturk.json").write_text("{")
     before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
-    with pytest.raises(DataFileError):
+    with pytest.raises(BenchmarkError):
         export(["conqa"], tmp_path / "out", str(data))
     assert before == {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "data", "out"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from support.votes import build, scores
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 
 MODELS = ("flux", "sdxl", "sd2.1")
 BOM = "\ufeff"
@@ -197,7 +197,7 @@ def test_imagereward(tmp_path):
     path.write_text(json.dumps(records))
     expected = shares(pd.DataFrame(rows, columns=["prompt", "a", "b", "person", "share"]))
     compare(build(path, from_format="imagereward", model_pattern="^([^/]+)/"), expected, "rate")
-    with pytest.raises(DataFileError, match=r"no column model among .*`model_pattern` REGEX"):
+    with pytest.raises(BenchmarkError, match=r"no column model among .*`model_pattern` REGEX"):
         build(path, from_format="imagereward")
 
     votes = voted(7, people=("one",), high=7)
@@ -289,7 +289,7 @@ def test_dotted_paths_of_plain_tables(tmp_path):
     pd.DataFrame(lines).to_parquet(tmp_path / "votes.parquet")
     for file in (path, tmp_path / "votes.parquet"):
         compare(build(file, columns=columns, scale="1..5"), means(votes))
-    with pytest.raises(DataFileError, match=r"no column data\.txet among data, who\.am, answer"):
+    with pytest.raises(BenchmarkError, match=r"no column data\.txet among data, who\.am, answer"):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 
 
@@ -301,5 +301,5 @@ def test_what_is_refused(tmp_path):
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
     ):
         path.write_text(json.dumps(content))
-        with pytest.raises(DataFileError, match=expected):
+        with pytest.raises(BenchmarkError, match=expected):
             build(path, from_format=name)

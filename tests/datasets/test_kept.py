@@ -7,7 +7,7 @@ import yaml
 from datasets import Image, load_dataset
 
 from pqpp_cli.main import main
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
 from pqpp_datasets.own_benchmark.write import Keeping
@@ -104,7 +104,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
         assert row["image"]["bytes"] == (tmp_path / f"{n}.png").read_bytes()
         assert pil.open(io.BytesIO(row["image"]["bytes"])).getpixel((0, 0))[0] == n
     (tmp_path / "3.png").write_text("a web page")
-    with pytest.raises(DataFileError, match=r"3\.png: not a picture"):
+    with pytest.raises(BenchmarkError, match=r"3\.png: not a picture"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
@@ -118,12 +118,12 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     folder = write_benchmark(built, tmp_path / "url", keeping=Keeping(images="url"))
     assert whole(folder, "images")[0]["image"].startswith("https://example.org/")
     built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
-    with pytest.raises(OptionError, match=r"`keep_images` url: '/home/ada.*' is not an address"):
+    with pytest.raises(BenchmarkError, match=r"`keep_images` url: '/home/ada.*' is not an address"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="url"))
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
     keeping = Keeping(image_dir="/home/ada")
     folder = write_benchmark(built, tmp_path / "below", keeping=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
-    with pytest.raises(OptionError, match="is not in `image_dir` /data"):
+    with pytest.raises(BenchmarkError, match="is not in `image_dir` /data"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))

@@ -3,7 +3,7 @@
 import pytest
 from support.votes import build, scores, write
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark import BuildOptions
 
 
@@ -15,12 +15,14 @@ def test_a_column_a_model(tmp_path):
     assert scores(built, "flux-2_rating") == {"A": 1.5, "B": None}
     assert [t.model for t in built.targets] == ["sdxl", "Flux 2", None]
     assert "1 blank vote left out" in built.notes
-    with pytest.raises(DataFileError, match=r"v\.csv, row 3: Flux 2 is empty; .*`blank` drop"):
+    with pytest.raises(BenchmarkError, match=r"v\.csv, row 3: Flux 2 is empty; .*`blank` drop"):
         build(path, models=["sdxl", "Flux 2"], scale="likert5")
-    with pytest.raises(OptionError, match=r"`models` names the columns .* leave `columns` model="):
+    with pytest.raises(
+        BenchmarkError, match=r"`models` names the columns .* leave `columns` model="
+    ):
         build(path, models=["sdxl"], columns={"model": "m"})
     for other in ({"annotators": ["a"]}, {"model": "m"}, {"model_pattern": "m"}):
-        with pytest.raises(OptionError, match="say the same; give one of them"):
+        with pytest.raises(BenchmarkError, match="say the same; give one of them"):
             BuildOptions(models=["sdxl"], **other)
 
 
@@ -31,11 +33,11 @@ def test_the_model_in_the_name_of_an_image(tmp_path):
     path = write(tmp_path / "v.csv", *lines, header="prompt,image,annotator,label")
     built = build(path, model_pattern="([^/_]+)_[0-9]", scale="likert5")
     assert scores(built, "sd-1.5_rating") == {"A": 3.0} and scores(built, "x_rating") == {"A": 5.0}
-    with pytest.raises(DataFileError, match=r"row 3: image is 'out/x_0\.png', which `model_pat"):
+    with pytest.raises(BenchmarkError, match=r"row 3: image is 'out/x_0\.png', which `model_pat"):
         build(path, model_pattern="sd", scale="likert5")
     for pattern, error in (("(", "not a regular expression"), ("x", "no column of images")):
         bare = write(tmp_path / "b.csv", "A,a,5", header="prompt,annotator,label")
-        with pytest.raises(OptionError, match=error):
+        with pytest.raises(BenchmarkError, match=error):
             build(bare, model_pattern=pattern, scale="likert5")
 
 

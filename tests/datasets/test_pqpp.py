@@ -10,7 +10,7 @@ from datasets import load_dataset
 from scipy.stats import kendalltau
 from support.pqpp_folders import write_csv, write_v1_0, write_v1_1
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.pqpp import SCHEMA, TARGETS
 
 ORDER = ["prompt_id", "source", "prompt", "caption_id", "image_id", "category", *TARGETS]
@@ -67,7 +67,7 @@ def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
 def test_split_that_is_not_there_names_the_file(tmp_path, split, streaming):
     folder = write_v1_0(tmp_path)
     assert set(load("pqpp-v1.0", data_dir=str(folder))) == {"train", "validation"}
-    with pytest.raises(DataFileError, match=r"'test'.*dataset/test\.csv is missing"):
+    with pytest.raises(BenchmarkError, match=r"'test'.*dataset/test\.csv is missing"):
         load("pqpp-v1.0", data_dir=str(folder), split=split, streaming=streaming)
 
 
@@ -90,7 +90,7 @@ DAMAGES = {
 def test_damaged_file_gives_one_line_with_place_and_remedy(tmp_path, name):
     change, expected = DAMAGES[name]
     folder = damaged(tmp_path, change)
-    with pytest.raises(DataFileError, match=expected) as caught:
+    with pytest.raises(BenchmarkError, match=expected) as caught:
         load("pqpp-v1.0", data_dir=str(folder), split="train")
     assert "\n" not in str(caught.value) and "restore" in str(caught.value)
 
@@ -135,7 +135,7 @@ def test_published_file_cut_at_a_line_is_refused_at_every_load(real_data, tmp_pa
         kept = whole if name == "validation.csv" else b"".join(whole.splitlines(True)[:lines])
         (folder / "dataset" / name).write_bytes(kept)
     for _ in range(2):
-        with pytest.raises(DataFileError, match=r"train\.csv, after byte \d+: truncated"):
+        with pytest.raises(BenchmarkError, match=r"train\.csv, after byte \d+: truncated"):
             load("pqpp-v1.0", data_dir=str(folder))
 
 

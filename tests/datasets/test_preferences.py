@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from support.votes import build, scores, write
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import measure_of
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import bradley_terry
@@ -118,10 +118,10 @@ def test_what_is_refused_of_preferences(tmp_path):
         (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* `repeats` first"),
     ):
         write(path, *rows, header=HEADER)
-        with pytest.raises(DataFileError, match=expected):
+        with pytest.raises(BenchmarkError, match=expected):
             build(preferences=path, **options)
     write(path, "A,m,n,a,x", "B,m,n,b,x", "A,m,o,a,x", header=HEADER)
-    with pytest.raises(OptionError, match=r"\(o never won\); give further .* `prior_wins` 0\.5"):
+    with pytest.raises(BenchmarkError, match=r"\(o never won\); give further .* `prior_wins` 0\.5"):
         build(preferences=path)
     assert build(preferences=path, prior_wins=0.5).preferences.strength.shape == (3,)
     write(path, "A,m,n,good,x", "B,m,n,bad,x", header=HEADER)
@@ -129,7 +129,7 @@ def test_what_is_refused_of_preferences(tmp_path):
     found = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
     assert found.strength == pytest.approx([0, 0], abs=1e-12)
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
-    with pytest.raises(OptionError, match="the value 2 came; of choices 1 is the first"):
+    with pytest.raises(BenchmarkError, match="the value 2 came; of choices 1 is the first"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 
@@ -142,7 +142,7 @@ def test_the_chosen_model_may_be_named(tmp_path):
     assert names.preferences.strength.tolist() == sides.preferences.strength.tolist()
     assert scores(names, "m_rate") == scores(sides, "m_rate") == {"A": 0.5, "B": 0.5, "C": 0.0}
     path = write(tmp_path / "v.csv", "A,m,n,m,x", "A,n,o,m,x", header=HEADER)
-    with pytest.raises(DataFileError, match=r"row 2: choice is 'm', one of a"):
+    with pytest.raises(BenchmarkError, match=r"row 2: choice is 'm', one of a"):
         build(preferences=path)
     # A word of the scale keeps its meaning where a model has it for a name.
     path = write(tmp_path / "v.csv", "A,m,a,a,x", "A,m,a,b,y", "B,m,a,m,x", header=HEADER)

@@ -8,7 +8,7 @@ from datasets import load_dataset
 from support.benchmark_folders import write_gimbrr
 from support.rated_folders import WRITERS
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.rated import GENAI_MODELS
 from pqpp_datasets.sources import release
 from pqpp_files.hashes import sha256_of
@@ -65,7 +65,7 @@ def test_damage_gives_file_and_place(tmp_path, name):
         changed += before in text
         path.write_text(text.replace(before, after, 1))
     assert changed
-    with pytest.raises(DataFileError, match=expected) as caught:
+    with pytest.raises(BenchmarkError, match=expected) as caught:
         load(tmp_path, config)
     assert "\n" not in str(caught.value)
 

@@ -12,7 +12,7 @@ from datasets import load_dataset
 from support.pqpp_folders import write_v1_0
 from support.relevance import relevance_records, write_relevance
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.restricted_pickle import read_pickle
 
 
@@ -69,7 +69,7 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize("name", BAD_RECORDS)
 def test_foreign_records(tmp_path, name):
-    with pytest.raises(DataFileError, match=r"retrieval_train_gt\.pickle"):
+    with pytest.raises(BenchmarkError, match=r"retrieval_train_gt\.pickle"):
         load(write_relevance(tmp_path, BAD_RECORDS[name]))
 
 
@@ -87,7 +87,7 @@ def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
 
     canary = tmp_path / "executed"
     path = write_pickle(tmp_path / "evil.pickle", [Evil(os.system, (f"touch {canary}",))], protocol)
-    with pytest.raises(DataFileError, match=r"wants to call (posix|nt)\.system"):
+    with pytest.raises(BenchmarkError, match=r"wants to call (posix|nt)\.system"):
         read_pickle(path)
     assert not canary.exists()
 
@@ -131,7 +131,7 @@ class ForgedDtype:
 def test_numpy_never_sees_a_forged_state(tmp_path, value):
     try:
         found = read_pickle(write_pickle(tmp_path / "evil.pickle", value))
-    except DataFileError:
+    except BenchmarkError:
         return
     assert isinstance(found, int) or "Dtype" in type(found).__name__  # ours, not numpy's
 
@@ -180,14 +180,14 @@ def test_a_few_bytes_ask_for_no_gigabytes(tmp_path, content):
     )
     done = subprocess.run([sys.executable, "-c", read, path], capture_output=True, timeout=900)
     kind, taken = done.stdout.decode().split()
-    assert kind == "DataFileError" and int(taken) < 50_000_000
+    assert kind == "BenchmarkError" and int(taken) < 50_000_000
 
 
 @pytest.mark.parametrize("keep", [0, 1, 10, 40])
 def test_cut_pickle(tmp_path, keep):
     path = write_pickle(tmp_path / "cut.pickle", relevance_records())
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DataFileError, match=r"cut\.pickle, byte \d+"):
+    with pytest.raises(BenchmarkError, match=r"cut\.pickle, byte \d+"):
         read_pickle(path)
 
 

@@ -10,7 +10,7 @@ from datasets import Image, load_dataset
 from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 from support.richhf_records import encode_example, record_of, write_records, write_split
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import parse_example, spans
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -80,7 +80,7 @@ def test_wrong_record_gives_number_and_offset(tmp_path, name):
     change, expected = WRONG[name]
     folder, offset = rewritten(tmp_path, change)
     with pytest.raises(
-        DataFileError, match=rf"record 1 at offset {offset}: .*{expected}"
+        BenchmarkError, match=rf"record 1 at offset {offset}: .*{expected}"
     ) as caught:
         list(load(folder, split="train"))
     assert "\n" not in str(caught.value)
@@ -90,13 +90,13 @@ def test_flipped_bit_and_cut_file(tmp_path):
     path = write_richhf(tmp_path, splits=("train",)) / "train.tfrecord"
     data = path.read_bytes()
     path.write_bytes(data[:600] + bytes([data[600] ^ 1]) + data[601:])
-    with pytest.raises(DataFileError, match=r"record \d at offset \d+: the data do not match"):
+    with pytest.raises(BenchmarkError, match=r"record \d at offset \d+: the data do not match"):
         load(tmp_path)
     path.write_bytes(data[:-5])
-    with pytest.raises(DataFileError, match=r"record 3 at offset \d+: the file is cut"):
+    with pytest.raises(BenchmarkError, match=r"record 3 at offset \d+: the file is cut"):
         load(tmp_path)
     path.write_bytes(encode_example({"no": [b"record"]}))
-    with pytest.raises(DataFileError, match="record 0 at offset 0: the length does not match"):
+    with pytest.raises(BenchmarkError, match="record 0 at offset 0: the length does not match"):
         load(tmp_path)
 
 
@@ -106,12 +106,14 @@ def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_pat
     assert len(load(tmp_path, split="train")) == 4
     whole, pin = path.read_bytes(), path.with_name("train.tfrecord.count")
     path.write_bytes(whole[: ends[2]])
-    with pytest.raises(DataFileError, match=r"it holds 3 records, train\.tfrecord\.count says '4'"):
+    with pytest.raises(
+        BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says '4'"
+    ):
         load(tmp_path)
     pin.unlink()
     said = r"3 records in [\d,]+ bytes, the published file has 150,710,286 bytes; .* into train"
     for streaming in (False, True):
-        with pytest.raises(DataFileError, match=said):
+        with pytest.raises(BenchmarkError, match=said):
             list(load(tmp_path, split="train", streaming=streaming))
     pin.write_text("3\n")
     assert len(load(tmp_path, split="train")) == 3

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pqpp_datasets.errors import OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.select import sample_centres, select_captions
 
 pytest.importorskip("faiss")
@@ -77,5 +77,5 @@ def test_duplicates():
     points = np.repeat(np.eye(5), 4, axis=0)
     chosen = select_captions(points, 5)
     assert len(set(chosen // 4)) == 5
-    with pytest.raises(OptionError, match="only 5 embeddings are distinct"):
+    with pytest.raises(BenchmarkError, match="only 5 embeddings are distinct"):
         select_captions(points, 6)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.richhf_records import encode_example, write_records
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import parse_example, read_records, spans
 
 CONTENTS = [b"one", b"", b"three" * 1000, b"\x00\xff"]
@@ -46,7 +46,7 @@ def test_flipped_bit_anywhere(path, offset):
     path.write_bytes(data)
     record = sum(offset >= start for start in (19, 35, 5051))
     start = (0, 19, 35, 5051)[record]
-    with pytest.raises(DataFileError, match=rf"record {record} at offset {start}: .*restore"):
+    with pytest.raises(BenchmarkError, match=rf"record {record} at offset {start}: .*restore"):
         list(read_records(path))
 
 
@@ -54,7 +54,9 @@ def test_flipped_bit_anywhere(path, offset):
 def test_cut_file(path, kept, record):
     path.write_bytes(path.read_bytes()[:kept])
     for read in (lambda: spans(path, 2), lambda: list(read_records(path))):
-        with pytest.raises(DataFileError, match=rf"record {record} at offset \d+: .*cut at {kept}"):
+        with pytest.raises(
+            BenchmarkError, match=rf"record {record} at offset \d+: .*cut at {kept}"
+        ):
             read()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.benchmark_folders import QUESTIONNAIRE, VISTAR_PROMPTS, write_vistar
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import StructuredPrompt, parse_prompt, validate_questionnaire
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -85,7 +85,7 @@ FAULTS = {
 @pytest.mark.parametrize("text", FAULTS)
 def test_syntax_error_has_line_and_column(text):
     line, column, expected = FAULTS[text]
-    with pytest.raises(DataFileError, match=f"^line {line}, column {column}: .*{expected}"):
+    with pytest.raises(BenchmarkError, match=f"^line {line}, column {column}: .*{expected}"):
         parse_prompt(text)
 
 
@@ -115,9 +115,9 @@ WRONG = {
 def test_wrong_questionnaire_names_the_place(tmp_path, name):
     change, expected = WRONG[name]
     questionnaire = changed(change)
-    with pytest.raises(DataFileError, match=expected):
+    with pytest.raises(BenchmarkError, match=expected):
         validate_questionnaire(questionnaire)
     line = json.dumps({"prompt_index": 0, "questionnaire": questionnaire})
     (write_vistar(tmp_path) / "core_questionnaires.jsonl").write_text(line)
-    with pytest.raises(DataFileError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
+    with pytest.raises(BenchmarkError, match=rf"core_questionnaires\.jsonl, line 1: .*{expected}"):
         load(tmp_path)

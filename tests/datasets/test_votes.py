@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from support.votes import build, scores, write
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark import BuildOptions
 from pqpp_metrics.functional import hbpp
 
@@ -52,7 +52,7 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
     ],
 )
 def test_labels_that_two_scales_or_none_have_ask(tmp_path, labels, expected):
-    with pytest.raises(DataFileError, match=expected):
+    with pytest.raises(BenchmarkError, match=expected):
         labelled(tmp_path / "v.csv", *labels)
 
 
@@ -69,10 +69,10 @@ def test_labels_of_ones_own(tmp_path):
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
     for text, expected in (("labels: {a: b}", "labels, a: 'b' came, it must be a number"),):
         (tmp_path / "map.yaml").write_text(text)
-        with pytest.raises(DataFileError, match=expected) as caught:
+        with pytest.raises(BenchmarkError, match=expected) as caught:
             labelled(tmp_path / "v.csv", "a", labels=labels)
         assert "\n" not in str(caught.value)
-    with pytest.raises(OptionError, match="give one of them"):
+    with pytest.raises(BenchmarkError, match="give one of them"):
         BuildOptions(scale="pqpp", labels=labels)
 
 
@@ -124,7 +124,7 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
     assert scores(built, "m_score") == pytest.approx(of_prompts(z), abs=1e-9)
     assert "121 votes of annotators who always voted alike left out of the mos" in built.notes
     path = write(tmp_path / "v.csv", "p,i,m,1", "p,j,m,5", header="prompt,image,model,label")
-    with pytest.raises(OptionError, match="no annotators came"):
+    with pytest.raises(BenchmarkError, match="no annotators came"):
         build(path, scale="likert5", aggregate="mos")
 
 
@@ -140,7 +140,7 @@ def test_a_column_an_annotator(tmp_path):
         "scale": "yes-no",
         "missing": ["-1"],
     }
-    with pytest.raises(DataFileError, match=r"row 3: r2 is empty; .* `blank` drop"):
+    with pytest.raises(BenchmarkError, match=r"row 3: r2 is empty; .* `blank` drop"):
         build(path, **options)
     built = build(path, **options, blank="drop")
     assert scores(built, "sd-2.1_rate") == {"A": 0.5, "B": 0.0}
@@ -149,9 +149,9 @@ def test_a_column_an_annotator(tmp_path):
         "4 votes marked as missing (-1) left out",
         "annotators: 3 columns, each taken as one person",
     )
-    with pytest.raises(DataFileError, match="no column r4 among image, caption"):
+    with pytest.raises(BenchmarkError, match="no column r4 among image, caption"):
         build(path, **{**options, "annotators": ["r1", "r4"]})
-    with pytest.raises(OptionError, match="leave `columns` annotator"):
+    with pytest.raises(BenchmarkError, match="leave `columns` annotator"):
         build(path, **{**options, "columns": {"annotator": "r1"}})
 
 
@@ -178,7 +178,7 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
     ):
         before = path.read_text()
         path.write_text(before + line + "\n")
-        with pytest.raises(DataFileError, match=expected):
+        with pytest.raises(BenchmarkError, match=expected):
             build(votes, **options)
         path.write_text(before)
 
@@ -186,7 +186,7 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
 def test_lists_of_votes(tmp_path):
     path = tmp_path / "v.json"
     path.write_text('[{"prompt": "A", "model": "m", "image": "i", "label": [5, "", 1]}]')
-    with pytest.raises(DataFileError, match=r"v\.json, row 1: label is empty"):
+    with pytest.raises(BenchmarkError, match=r"v\.json, row 1: label is empty"):
         build(path, scale="likert5")
     built = build(path, scale="likert5", blank="drop")
     assert scores(built, "m_rating") == {"A": 3.0}
@@ -210,7 +210,7 @@ def test_ready_scores(tmp_path):
         tmp_path / "v.csv", "A,i,m,2.5,.5", "A,j,m,3.5,", header="prompt,image,model,mos,sd"
     )
     columns = {"score": "mos", "deviation": "sd"}
-    with pytest.raises(OptionError, match=r"give `scale` LOW\.\.HIGH"):
+    with pytest.raises(BenchmarkError, match=r"give `scale` LOW\.\.HIGH"):
         build(path, columns=columns)
     built = build(path, columns=columns, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
@@ -311,10 +311,10 @@ def test_runs_and_qrels_of_trec(tmp_path):
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert scores(tables, "clip_rr") == scores(built, "clip_rr")
-    with pytest.raises(OptionError, match="hold only ids; give the texts by `prompts` FILE"):
+    with pytest.raises(BenchmarkError, match="hold only ids; give the texts by `prompts` FILE"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
     (tmp_path / "q.qrels").write_text("01 0 y\n")
-    with pytest.raises(DataFileError, match=r"q\.qrels, line 1"):
+    with pytest.raises(BenchmarkError, match=r"q\.qrels, line 1"):
         build(runs=tmp_path / "clip.trec", **options)
 
 
@@ -328,7 +328,9 @@ def test_hbpp_is_that_of_the_metric_to_the_last_bit(tmp_path):
 
 def test_repeats_are_refused_or_chosen(tmp_path):
     path = write(tmp_path / "v.csv", *REPEATED)
-    with pytest.raises(DataFileError, match=r"row 3: .* stands in row 1; .* `repeats` first, last"):
+    with pytest.raises(
+        BenchmarkError, match=r"row 3: .* stands in row 1; .* `repeats` first, last"
+    ):
         build(path, scale="likert5")
     found = {
         rule: scores(build(path, scale="likert5", repeats=rule), "m_rating")["A"]
@@ -337,13 +339,15 @@ def test_repeats_are_refused_or_chosen(tmp_path):
     assert found == {"first": 3.0, "last": 4.0, "mean": 3.5}
     lines = [line.replace(",5", ",-1").replace(",3", ",2") for line in REPEATED]
     path = write(tmp_path / "v.csv", *lines)
-    with pytest.raises(OptionError, match=r"means of repeated votes came; .* `repeats` first or"):
+    with pytest.raises(
+        BenchmarkError, match=r"means of repeated votes came; .* `repeats` first or"
+    ):
         build(path, scale="pqpp", repeats="mean")
 
 
 def test_same_text_with_ids_of_their_own(tmp_path):
     path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
-    with pytest.raises(DataFileError, match=r"row 2: prompt_id is '2', .* `same_text` keep"):
+    with pytest.raises(BenchmarkError, match=r"row 2: prompt_id is '2', .* `same_text` keep"):
         build(path, scale="likert5")
     for seed in range(5):
         built = build(path, scale="likert5", same_text="keep", seed=seed)

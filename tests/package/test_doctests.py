@@ -26,7 +26,7 @@ PACKAGES = (
     *("pqpp_metrics", "pqpp_models"),
 )
 LACKING = {
-    "MissingResourceError": "NLTK's data: see 'Real data' in CONTRIBUTING.md",
+    "PredictorError": "NLTK's data: see 'Real data' in CONTRIBUTING.md",
     "MissingExtraError": "an optional package, which is not installed",
 }
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

@@ -13,7 +13,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.tiny_models import recipe_of, save_clip, trainer  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_datasets.errors import DataFileError, OptionError  # noqa: E402
+from pqpp_datasets.errors import BenchmarkError  # noqa: E402
 from pqpp_datasets.load import load_benchmark  # noqa: E402
 from pqpp_datasets.own_benchmark.images import add_kept_images  # noqa: E402
 from pqpp_files.options.option import RecipeError  # noqa: E402
@@ -69,15 +69,15 @@ def test_images_stand_beside_the_prompts(votes, tmp_path, cache, keep):
 def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
     made = built(votes, tmp_path / "mine")
     rows = load_benchmark(made, split="train")
-    with pytest.raises(DataFileError, match=r"keeps the names of its images.*`image_dir`"):
+    with pytest.raises(BenchmarkError, match=r"keeps the names of its images.*`image_dir`"):
         add_kept_images(rows, made)
-    with pytest.raises(DataFileError, match=r"\.png: this image of .* is not there \(\d+ of"):
+    with pytest.raises(BenchmarkError, match=r"\.png: this image of .* is not there \(\d+ of"):
         add_kept_images(rows, made, tmp_path)
     (tmp_path / "bare").mkdir()
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
     bare = str(tmp_path / "bare")
     assert add_kept_images(rows, bare) is rows
-    with pytest.raises(OptionError, match="keeps no images that could be found in"):
+    with pytest.raises(BenchmarkError, match="keeps no images that could be found in"):
         add_kept_images(rows, bare, tmp_path)
 
 

@@ -280,15 +280,15 @@ def test_a_defect_of_a_benchmarks_reader_stays_visible():
     from datasets.exceptions import DatasetGenerationError
 
     from pqpp_backbones.training.reading import reading
-    from pqpp_datasets.errors import OptionError
+    from pqpp_datasets.errors import BenchmarkError
 
     with pytest.raises(DatasetGenerationError), reading("pqpp", "look"):
         raise DatasetGenerationError("ours") from IndexError("of ours")
     said = r"^theirs cannot be loaded \(a line\); look$"
     with pytest.raises(RecipeError, match=said), reading("theirs", "look"):
         raise DatasetGenerationError("theirs") from TypeError("a\nline.")
-    with pytest.raises(OptionError, match="ours"), reading("pqpp", "look"):
-        raise ValueError("the split names could not be parsed") from OptionError("ours")
+    with pytest.raises(BenchmarkError, match="ours"), reading("pqpp", "look"):
+        raise ValueError("the split names could not be parsed") from BenchmarkError("ours")
     with pytest.raises(AttributeError), reading("theirs", "look"):
         raise AttributeError("a defect")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.forms import number_of
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -135,8 +135,8 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         options: What labels mean, and what blank and repeated ones do; `prior_wins`.
 
     Raises:
-        DataFileError: A choice is none, a model is compared with itself, or somebody chose twice.
-        OptionError: The comparisons allow no strengths.
+        BenchmarkError: A choice is none, a model is compared with itself, or somebody chose twice.
+        BenchmarkError: The comparisons allow no strengths.
     """
     choices, item, agreements = _choices_of(table, options)
     first, second = (side[choices.counts] for side in choices.models)
@@ -175,7 +175,7 @@ def _choices_of(
     two stands first does not tell pairs apart, nor whether somebody chose twice.
     """
     if ("image_a" in table.rows) != ("image_b" in table.rows):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{table.name}: only one of the columns image_a and image_b is there; name both, or "
             "leave both out"
         )
@@ -216,7 +216,7 @@ def _choices_of(
     else:
         table.notes.append("no annotators came: whom to trust cannot be checked")
     if not counts.any():
-        raise DataFileError(
+        raise BenchmarkError(
             f"{table.name}: all who chose are flagged, and `exclude` flagged leaves nobody; leave "
             "it out"
         )
@@ -248,7 +248,7 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     if options.labels:
         scale = scale_of_map(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
-            raise OptionError(
+            raise BenchmarkError(
                 f"`labels` {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
                 "first model, -1 the second and 0 a tie"
             )
@@ -275,7 +275,7 @@ def _form_of_numbers(table: LongTable, numbers: set[str], options: BuildOptions)
     fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
     if len(fitting) == 1:
         return fitting[0]
-    raise DataFileError(
+    raise BenchmarkError(
         f"{table.name}: {table.said('choice')} holds the numbers {', '.join(sorted(numbers))}, "
         "which do not tell who won; say by `scale` share (1: the first, 0: the second, .5: a tie), "
         "index (0: the first, 1: the second), place (1, 2, 0: a tie) or sign (1, -1, 0: a tie)"
@@ -312,7 +312,7 @@ def _strengths(table: LongTable, models: list[str], wins: np.ndarray, prior: flo
         lost, won = wins.sum(axis=0), wins.sum(axis=1)
         odd = [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
         odd += [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
-        raise OptionError(
+        raise BenchmarkError(
             f"{table.name}: no strengths are most likely ({', '.join(odd[:3]) or 'chains of wins'}"
             "); give further comparisons, or `prior_wins` 0.5, so many wins over each other"
         ) from None
@@ -343,7 +343,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         options: What blank ranks do.
 
     Raises:
-        DataFileError: A rank is no number from 0 on, a model (and image) stands twice in one
+        BenchmarkError: A rank is no number from 0 on, a model (and image) stands twice in one
             ranking, or no ranking has two.
     """
     rows = table.rows
@@ -366,7 +366,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     apart = model[first] != model[second]  # two images of one model say nothing of models
     first, second = first[apart], second[apart]
     if not len(first):
-        raise DataFileError(
+        raise BenchmarkError(
             f"{table.name}: each ranking has one image, and nothing to compare it with (two of one "
             "model are not compared); give a person's images of a prompt the same annotator and "
             "the same prompt"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pqpp_datasets.errors import DataFileError, OptionError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.long_table import LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.tables import refuse_other_form
@@ -113,7 +113,7 @@ def named_scale(name: str) -> Scale:
     """Return a scale by the name that an option gives.
 
     Raises:
-        OptionError: There is none.
+        BenchmarkError: There is none.
 
     Example:
         >>> named_scale("1..7").allowed
@@ -123,7 +123,7 @@ def named_scale(name: str) -> Scale:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        raise OptionError(
+        raise BenchmarkError(
             f"`scale` {name}: give one of {', '.join(SCALES)}, or LOW..HIGH, like 1..7; "
             "`labels` FILE maps labels of your own"
         )
@@ -138,7 +138,7 @@ def scale_of_map(path: str | Path) -> Scale:
     else ordinal).
 
     Raises:
-        DataFileError: There is no such file, or it is not as it must be.
+        BenchmarkError: There is no such file, or it is not as it must be.
 
     Example:
         >>> import tempfile
@@ -148,15 +148,15 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> scale.value_of("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
-    content = read_yaml(path, error=DataFileError, as_text=True)
+    content = read_yaml(path, error=BenchmarkError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
     words = {key_of(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
-        raise DataFileError(f"{path}: all labels have one value; two or more are needed")
+        raise BenchmarkError(f"{path}: all labels have one value; two or more are needed")
     positive = list(map(key_of, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
-        raise DataFileError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")
+        raise BenchmarkError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")
     return Scale(
         Path(path).name,
         values[0],
@@ -173,8 +173,8 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
     """Return the scale of the labels of a table; how it is known is noted first.
 
     Raises:
-        DataFileError: No scale has all labels, or several have them, and none was named.
-        OptionError: Ready scores came without a scale.
+        BenchmarkError: No scale has all labels, or several have them, and none was named.
+        BenchmarkError: Ready scores came without a scale.
     """
     marks = frozenset(map(key_of, options.missing))
     if options.labels:
@@ -184,7 +184,7 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
         scale = named_scale(options.scale)
         note = f"labels: on the scale {scale.name}"
     elif options.is_ready:
-        raise OptionError(
+        raise BenchmarkError(
             "`columns` score=...: the scores are ready, and no file tells their range; give "
             "`scale` LOW..HIGH, like 0..5"
         )
@@ -223,7 +223,7 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
-        raise DataFileError(
+        raise BenchmarkError(
             *table.faults,
             f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale`",
         )
@@ -236,7 +236,7 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
         f"and the labels {shown} fit none of {', '.join(SCALES)}; give `scale` LOW..HIGH, `labels` "
         "FILE (label to value), or `missing` MARK for what stands for no vote",
     )
-    raise DataFileError(*table.faults)
+    raise BenchmarkError(*table.faults)
 
 
 def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
@@ -249,7 +249,7 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         blank: What an empty one does, "refuse" or "drop".
 
     Raises:
-        DataFileError: No vote is left. A label that is not on the scale, or is empty, is noted as
+        BenchmarkError: No vote is left. A label that is not on the scale, or is empty, is noted as
             a fault of the table.
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
@@ -279,5 +279,5 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
-        raise DataFileError(f"{table.name}: no {noun} is left ({'; '.join(notes)})")
+        raise BenchmarkError(f"{table.name}: no {noun} is left ({'; '.join(notes)})")
     return values[codes]

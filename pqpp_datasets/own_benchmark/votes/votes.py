@@ -94,7 +94,7 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         options: What repeated votes do.
 
     Raises:
-        DataFileError: Someone voted twice on one image, or in two roles; names the row.
+        BenchmarkError: Someone voted twice on one image, or in two roles; names the row.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     known = "annotator" in rows

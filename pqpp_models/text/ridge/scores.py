@@ -56,7 +56,7 @@ def read_score_table(
         column: Where the prompts stand.
 
     Raises:
-        OptionError: There is no such dataset, or no such part of it.
+        BenchmarkError: There is no such dataset, or no such part of it.
         PredictorError: There is no such column, or a score is no number.
         FileError: The table cannot be read.
     """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.pqpp_folders import write_v1_0
 
-from pqpp_datasets.errors import DataFileError
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.explain.neighbours import judged_here, with_neighbours
 from pqpp_models.scored_prompts import ScoredPrompts
@@ -71,7 +71,7 @@ def test_nothing_is_downloaded(tmp_path, cache, monkeypatch):
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path))
     with pytest.raises(PredictorError, match="is not here"):
         judged_here(Trained(), "mean_hbpp")
-    with pytest.raises(DataFileError, match="no such folder"):
+    with pytest.raises(BenchmarkError, match="no such folder"):
         judged_here(Trained(), "mean_hbpp", str(tmp_path / "nowhere"))
     untold = Predictor.from_pretrained("mean_word_length")
     with pytest.raises(PredictorError, match="does not tell which prompts"):
