@@ -68,4 +68,4 @@ def test_a_folder_that_datasets_stumbles_over(here, capsys):
     (here / "mine" / "train.csv").write_text("prompt\na cat\n")
     (here / "mine" / "mine.py").write_text("open('executed', 'w')\n")
     line = refused(capsys, "predict", "--dataset", "mine", "--predictor", "n_words")
-    assert "--dataset mine: " in line and not (here / "executed").exists()
+    assert "mine cannot be loaded" in line and not (here / "executed").exists()
