@@ -105,7 +105,7 @@ class Table:
         try:
             for cell in cells:
                 numbers.append(_number(cell))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self._wrong_cell(name, len(numbers), "a number") from None
         return numbers
 

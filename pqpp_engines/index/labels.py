@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pqpp_engines.errors import EngineError
@@ -82,6 +81,8 @@ def preliminary_relevance(
         raise EngineError(f"threshold {threshold}: give a number from {least} to 1")
     if most < 1 or refined_from < 0:
         raise EngineError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
+    import pandas as pd
+
     places, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
     for place, caption in zip(places.tolist(), captions, strict=True):

@@ -140,6 +140,7 @@ def run_automatic_metrics(
         if name not in KEYS and all(isinstance(cell, int | float | None) for cell in cells)
     ]
     cells = automatic_cells(numbers, named, targets)
+    columns |= {cell.reference: table.numbers(cell.reference) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
     run = run_cells(split, predictors, cells, metrics, progress=progress)

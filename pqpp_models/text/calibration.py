@@ -143,7 +143,7 @@ class CalibratedPredictor(Predictor):
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def _try(self) -> None:
-        found = self.predict_with_uncertainty(["a cat on 2 mats"])
+        found = self._predict(["a cat on 2 mats"], self.targets, doubts=True)
         if not all(np.isfinite(numbers).all() for numbers in found):
             raise ValueError("what it predicts are no numbers")
 
@@ -155,8 +155,7 @@ class CalibratedPredictor(Predictor):
 
 def texts_of(prompts: Sequence[str]) -> list[str]:
     """Return what a text predictor reads of prompts as they were typed: their contents."""
-    readings = [read_prompt(prompt) for prompt in prompts]
-    return [reading.text for reading in readings]
+    return [read_prompt(prompt).text for prompt in prompts]
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -109,19 +109,20 @@ def test_numbers_of_json_stay_what_they_are(tmp_path):
     assert codes["x"].values == ["2.0", None]
     with pytest.raises(FileError, match="line 2: y is a list, a text or"):
         read_codes(path, ["x", "y"])
+    path.write_text('{"n": 1' + "0" * 400 + "}\n")
+    with pytest.raises(FileError, match="line 1: n is 1000"):
+        read_table(path).numbers("n")
 
 
 def test_values_of_csv(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("whole,mixed,id,text,empty\n1,1e3,01,a,\n-2,NA,2,1,\n0,nan,3,NA,\n")
     table = read_table(path)
-    assert table.values("whole") == [1, -2, 0]
-    assert table.values("mixed") == [1000.0, None, None]
+    assert table.values("whole") == [1, -2, 0] and table.numbers("whole") == [1.0, -2.0, 0.0]
+    assert table.values("mixed") == [1000.0, None, None] and table.values("empty") == [None] * 3
     assert table.values("id") == ["01", "2", "3"] and table.values("text") == ["a", "1", "NA"]
-    assert table.values("empty") == [None] * 3
     with pytest.raises(FileError, match=r"a\.csv, line 2: text is 'a', a number is needed"):
         table.numbers("text")
-    assert table.numbers("whole") == [1.0, -2.0, 0.0]
 
 
 def test_a_blank_line_is_an_empty_cell_where_there_is_one_column(tmp_path):

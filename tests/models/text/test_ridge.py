@@ -284,11 +284,10 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
 ):
     assert (unlearned.unlearned, ridge.unlearned) == (("match_rate",), ())
     again = Predictor.from_pretrained(unlearned.save_pretrained(tmp_path / "p"))
-    again.predict(["a red cat"])
-    assert "match_rate: this ridge has not learned it" in caplog.text
-    caplog.clear()
     ridge.predict(["a red cat"])
     assert not caplog.text
+    again.predict(["a red cat"])
+    assert "match_rate: this ridge has not learned it" in caplog.text
     pushed = []
 
     def push(folder, *others, **options):
