@@ -267,7 +267,7 @@ class Predict(
         emit(page, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
-        """Read, predict and write part by part, so that no number of prompts fills the memory."""
+        """Predict and write some thousand prompts at a time."""
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdicts_of
 
