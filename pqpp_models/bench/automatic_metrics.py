@@ -147,5 +147,4 @@ def run_automatic_metrics(
     if baseline:
         run = run.tested(baseline, progress)
     true = split.true(list(dict.fromkeys(cell.predicted for cell in cells)))
-    people = human_results(cells, metrics, true, split)
-    return replace(run, results=[*run.results, *people])
+    return replace(run, results=[*run.results, *human_results(cells, metrics, true, split)])

@@ -155,7 +155,8 @@ class CalibratedPredictor(Predictor):
 
 def texts_of(prompts: Sequence[str]) -> list[str]:
     """Return what a text predictor reads of prompts as they were typed: their contents."""
-    return [read_prompt(prompt).text for prompt in prompts]
+    readings = [read_prompt(prompt) for prompt in prompts]
+    return [reading.text for reading in readings]
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
