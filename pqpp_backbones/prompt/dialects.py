@@ -9,21 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.json_values import parse_json
+
 Taken = dict[str, list[str]]
 """What was taken away of a prompt, by kind, and as ``unwanted`` what it does not want."""
 
-_NUMBER = r"-?\d+(?:\.\d+)?"
+_NUMBER = r"-?(?:\d+(?:\.\d+)?|\.\d+)"
 _ADDRESSES = r"(?:(?:https?://\S+|random|\d{3,})\s*)+"
 _VALUES = {
     r"ar|aspect": r"\d+(?:\.\d+)?\s*[:x/]\s*\d+(?:\.\d+)?",
     r"v|version": r"\d+(?:\.\d+)?[a-z]?",
     r"style": r"[\w-]+",
-    r"stylize|stylise|s|chaos|c|seed|sameseed|quality|q|stop|weird|w|iw|sw|cw|ow|sv|niji|repeat|r|exp":
+    r"stylize|stylise|s|chaos|c|seed|sameseed|quality|q|stop|weird|w|iw|sw|cw|ow|sv|niji|repeat|r|exp"
+    r"|steps|cfg|scale|strength|width|height":
     _NUMBER,
     r"sref|cref|oref": _ADDRESSES,
     r"profile|personalize|p": r"(?:[a-z]*\d\w*\s*)+",
     r"motion": r"low|high",
-    r"tile|turbo|fast|relax|raw|hd|sd|video|loop|draft|stealth|public|uplight|upbeta|creative|test|testp":
+    r"tile|turbo|fast|relax|raw|beta|hd|sd|video|loop|draft|stealth|public|uplight|upbeta|creative|test|testp":
     "",
 }  # fmt: skip
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
@@ -33,13 +37,23 @@ _FLAG = re.compile(
     + ")",
     re.IGNORECASE,
 )
-_WITHOUT = re.compile(rf"{_DASHES}no\s+(.+?)(?=\s+(?:--|[—–])\w|$)", re.IGNORECASE | re.DOTALL)
-_COMMAND = re.compile(r"\s*(?:/imagine(?:\s+prompt)?\s*:?|prompt\s*:)\s*", re.IGNORECASE)
+_WITHOUT = re.compile(
+    rf"{_DASHES}(?:no|negative[_-]prompt)\s+(.+?)(?=\s+(?:--|[—–])\w|$)", re.IGNORECASE | re.DOTALL
+)
+_COMMAND = re.compile(
+    r"\s*(?:/imagine(?:\s+prompt)?\s*:?|(?:prompt|positive(?:\s+prompt)?)\s*:|--prompt\s)\s*", re.I
+)
+_SENDER = re.compile(r"\s+-\s+<?@\S.*$")
 _ADDRESS = re.compile(r"[<(]?(?:https?://|www\.[\w.-]+/)[^\s>)]*[>)]?", re.IGNORECASE)
 _PART = re.compile(r"::\s*(-?\d*\.?\d+)?(?=\s|$|,)")
 
-_SETTINGS = re.compile(r"(?:^|\s)Steps:\s*\d+\s*,.*$", re.IGNORECASE | re.DOTALL)
-_NEGATIVE = re.compile(r"(?:^|\s)Negative prompt:(.*)$", re.IGNORECASE | re.DOTALL)
+_SETTINGS = re.compile(
+    r"(?:(?:^|\s)Steps:\s*\d+\s*,|\n\s*(?:Steps|Sampler|CFG scale|Seed|Parameters):).*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NEGATIVE = re.compile(
+    r"(?:(?:^|\s)Negative prompt|\n\s*Negative):(.*)$", re.IGNORECASE | re.DOTALL
+)
 _NETWORK = re.compile(
     r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
 )
@@ -86,12 +100,27 @@ def _parts_of(text: str) -> list[str]:
 
 
 def take_command(text: str, taken: Taken) -> str:
-    """Take away what calls the program: ``/imagine prompt:``."""
+    """Take away what calls the program, ``/imagine prompt:``, and who sent it, ``- @someone``."""
     match = _COMMAND.match(text)
-    if match is None or match.end() == len(text):
+    if match and match.end() < len(text):
+        taken["command"].append(match[0].strip())
+        text = text[match.end() :]
+    return _taking(_SENDER, text, taken["command"])
+
+
+def take_request_body(text: str, taken: Taken) -> str:
+    """Take the prompts out of the JSON that is sent to a service."""
+    if not text.lstrip().startswith('{"'):
         return text
-    taken["command"].append(match[0].strip())
-    return text[match.end() :]
+    try:
+        body = parse_json(text)
+    except FileError:
+        return text
+    if not isinstance(prompt := body.get("prompt"), str):
+        return text
+    taken["command"].append(text.strip())
+    taken["unwanted"] += _parts_of(str(body.get("negative_prompt") or ""))
+    return prompt
 
 
 def take_flags(text: str, taken: Taken) -> str:
@@ -210,7 +239,7 @@ def _inside_out(
     return text
 
 
-FRAME = (take_settings, take_command, take_flags)
+FRAME = (take_request_body, take_settings, take_command, take_flags)
 """What takes away what stands around a whole prompt, in order."""
 SYNTAX = (
     take_networks, take_markdown, take_addresses, take_parts, take_weights, read_tags,
