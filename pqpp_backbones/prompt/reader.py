@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
+from pqpp_backbones.prompt.styles import split_style
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ _THANKS = re.compile(
 # Tails tell how good a picture shall be, not what it shows. In AGIQA-3K, where adjectives were
 # added to prompts by design, light and detail change how well images show their prompts by less
 # than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) and styles
-# do more: these stay with the content.
+# do more: these stay with the content. Styles are told by `split_style`.
 _QUALITY_WORDS = """
 masterpiece quality high-quality high-resolution high-res high-detail detail details detailed
 ultra-detailed hyper-detailed highly-detailed hyperdetailed ultradetailed resolution highres
@@ -103,16 +104,6 @@ _ENDING = re.compile(
     r"|octane\s+render|unreal\s+engine(?:\s+\d)?))+\s*$",
     re.IGNORECASE,
 )
-_ARTIST = re.compile(
-    r"(?:(?:digital\s+|concept\s+)?(?:art|artwork|painting|illustration|drawing|painted|drawn)\s+by\s+.+"
-    r"|by\s+(?:[^\W\d_.'’-]+\.?\s+){1,3}[^\W\d_'’-]+(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){2,4})?)",
-    re.IGNORECASE,
-)
-_NO_NAME_WORDS = """
-the a an my his her its our their this that some one two three night day candle light hand foot
-side moonlight firelight sunlight sea water train bus car boat bike default itself himself
-"""
-_NO_NAME = frozenset(_NO_NAME_WORDS.split())
 _UNWANTED = re.compile(
     r"(?:no|without(?:\s+any)?)\s+((?:blur(?:ry|red)?|watermarks?|texts?|signatures?|logos?|noise|grain"
     r"|distortions?|distorted\s+\w+|artifacts?|artefacts?|deformed\s+\w+|deformities|extra\s+\w+"
@@ -122,7 +113,7 @@ _UNWANTED = re.compile(
 _WITHOUT = re.compile(
     r"\s+without\s+(?:any\s+)?(watermarks?|blur|signatures?|distortions?)\s*$", re.I
 )
-_BETWEEN = re.compile(r"(\s*[,;|]+\s*|[.!]+\s+|[.!]+$)")
+_BETWEEN = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
 _WORD = re.compile(r"[^\s,()\[\]]+")
 
 
@@ -256,14 +247,14 @@ def _take_tails(text: str, taken: Taken) -> str:
 
     Where nothing else would stay, all stays.
     """
-    if not _may_end_in_one(text) and not any(mark in text for mark in ",;|.!"):
-        return text
     pieces = _BETWEEN.split(text)
     endings: Taken = defaultdict(list)
     kept: list[str] = []
     for at in range(0, len(pieces), 2):
-        part = _without_ending(pieces[at], endings)
-        kind = _kind_of(part, bool(kept))
+        part, style = split_style(_without_ending(pieces[at], endings), bool(kept))
+        if style:
+            endings["style"].append(style.strip())
+        kind = _kind_of(part)
         if match := _UNWANTED.fullmatch(part.strip(" ()")):
             endings["unwanted"].append(match[1])
         elif kind:
@@ -277,7 +268,7 @@ def _take_tails(text: str, taken: Taken) -> str:
     return "".join(kept)
 
 
-def _kind_of(part: str, is_later: bool) -> str:
+def _kind_of(part: str) -> str:
     """Return what a part tells, an empty word for content."""
     bare = part.strip(" ()")
     words = [word.lower().strip(".:") for word in _WORD.findall(bare)]
@@ -287,10 +278,6 @@ def _kind_of(part: str, is_later: bool) -> str:
         return "quality"
     if _QUALITY_AND_BESIDE.issuperset(words) and not _QUALITY.isdisjoint(words):
         return "quality"
-    if is_later and words[:4] == ["in", "the", "style", "of"]:
-        return "style"
-    if is_later and _ARTIST.fullmatch(bare) and not set(words) & _NO_NAME:
-        return "style"
     return ""
 
 
