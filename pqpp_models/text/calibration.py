@@ -89,7 +89,7 @@ class CalibratedPredictor(Predictor):
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
-        facts["has_lexicon"] = self.known_words is not None and self.known_words.lexicon is not None
+        facts["reads_english"] = isinstance(self.known_words, KnownWords)
         facts |= self._further_facts()
         from pqpp_hub.card import render_card
 
@@ -130,7 +130,7 @@ class CalibratedPredictor(Predictor):
         known = np.ones(len(texts))
         if self.known_words is not None:
             garbled = self.known_words.garbled(texts)
-            if self.known_words.lexicon is not None:
+            if isinstance(self.known_words, KnownWords):
                 for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
                     if len(text) < len(prompt) / 2 and repeats(normalise(prompt).split()):
                         garbled[at] = 1.0

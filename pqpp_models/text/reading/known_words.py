@@ -3,6 +3,11 @@
 Gibberish, other languages, residues of code and texts without a word say nothing to a predictor
 that was trained on English. `KnownWords` finds them by the words of normalised texts alone. It
 holds hashes of words and how usual three letters in a row are: no text.
+
+Beside it lie words of four letters or more, as `lexicon_of` gives them: `wordnet.bin` those of
+WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent ones of Google's corpus of web
+pages, as the package wordsegment has them (Apache-2.0), without slips of much commoner words and
+with those of `pqpp_backbones.prompt.styles`. Names are among these, but other languages' words too.
 """
 
 from __future__ import annotations
@@ -11,7 +16,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -35,11 +41,11 @@ KNOWN_WORDS_TENSORS = {
     "known.letters": ("uint8", (_SIZE, _SIZE, _SIZE)),
 }
 """Names, types and shapes of the arrays that a checkpoint holds of a `KnownWords`."""
-_LEXICON = "known.lexicon"
-_LEXICON_BITS, _LEXICON_HASHES = 21, 4
-LEXICON_SHAPE = (1 << (_LEXICON_BITS - 3),)
-_IN_LEXICON, _SHORTEST_IN_LEXICON = 0.8, 4
+_LEXICON_HASHES = 4
+_IN_WORDNET, _ON_WEB, _SHORTEST_IN_LEXICON = 0.8, 0.4, 4
 _GARBLED_ABOVE, _GARBLED_FROM = 0.35, 0.5
+_LIKE_WORDS, _UNLIKE_WORDS = -2.2, -2.8
+"""Mean logs of the letters' shares, of a word that might be one and of one that is none."""
 _MOST_REPEATED, _FEWEST_REPEATED = 1 / 3, 4
 _MOST_TOLD = 8
 
@@ -72,7 +78,8 @@ ek ka ki mein hai se
 def elif int bool str len null nan undefined const var func struct typedef printf println async
 await enum regex stdout stderr args argv kwargs sudo npm localhost div href src img http https www
 html css php json xml sql api url utf lorem ipsum dolor amet consectetur asdf qwerty"""
-_ODD = frozenset(_ODD_WORDS.split())
+ODD = frozenset(_ODD_WORDS.split())
+"""Words that tell of other languages and of code."""
 
 
 class _Reading(NamedTuple):
@@ -80,7 +87,7 @@ class _Reading(NamedTuple):
 
     share: float
     language: str | None
-    unknown_share: float
+    odd_share: float
     unknown: list[str]
 
 
@@ -90,17 +97,10 @@ class KnownWords:
     Args:
         words: how well known a word is, four bits at each of its three hashes.
         letters: how unusual a letter is after two others, as a share of ten nepers.
-        lexicon: the words of a dictionary, as `lexicon_of` gives them. With it rare words are
-            known, and garbled words and other languages are told; an older checkpoint has none.
     """
 
-    def __init__(
-        self,
-        words: NDArray[np.uint8],
-        letters: NDArray[np.uint8],
-        lexicon: NDArray[np.uint8] | None = None,
-    ) -> None:
-        self.words, self.letters, self.lexicon = words, letters, lexicon
+    def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
+        self.words, self.letters = words, letters
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
         # A prompt is asked for two or three times in a row, a word in many prompts.
@@ -109,12 +109,7 @@ class KnownWords:
         self._is_known = lru_cache(_CACHED)(self._knows)
 
     @classmethod
-    def fit(
-        cls,
-        texts: Iterable[str],
-        vocabulary: Iterable[str] = (),
-        lexicon: NDArray[np.uint8] | None = None,
-    ) -> KnownWords:
+    def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
         """Learn from English texts, and from further English words.
 
         Args:
@@ -122,7 +117,6 @@ class KnownWords:
                 counts once.
             vocabulary: a tokenizer's pieces; those that are whole words of three letters or more
                 are known too, but less than a word of the texts.
-            lexicon: the words of a dictionary, as bits.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
         >>> known.weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
@@ -142,7 +136,7 @@ class KnownWords:
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             np.maximum.at(levels, _places(word), level)
         low, high = levels.reshape(-1, 2).T
-        return cls(low | high << np.uint8(4), _letters_of(counts), lexicon)
+        return cls(low | high << np.uint8(4), _letters_of(counts))
 
     def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
@@ -159,8 +153,6 @@ class KnownWords:
 
     def _reading_of(self, prompt: str) -> _Reading:
         share, language = self._share(prompt), None
-        if self.lexicon is None:
-            return _Reading(share, None, 0.0, [])
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = language_of(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
@@ -172,18 +164,19 @@ class KnownWords:
     def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
 
-        Only of texts in English letters that are in no other language and hold no code. A prompt
+        Only of texts in English letters that are in no other language and hold no code. A word
+        counts by how unlike English its letters are: a name that no list has is none. A prompt
         without a word that names anything is garbled, and so is one that repeats a word. A single
         word that nobody knows garbles no prompt that names something else.
         """
-        share = np.array([self._read(prompt).unknown_share for prompt in prompts])
+        share = np.array([self._read(prompt).odd_share for prompt in prompts])
         steep = _GARBLED_FROM - _GARBLED_ABOVE
         return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
 
     def told(self, prompt: str) -> str:
         """Return what is said of a prompt that is not read as English; empty if it is.
 
-        >>> known = KnownWords.fit(["a red cat"] * 40, lexicon=lexicon_of(["capybara"]))
+        >>> known = KnownWords.fit(["a red cat"] * 40)
         >>> [known.told(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
@@ -196,7 +189,7 @@ class KnownWords:
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _unknown(self, prompt: str) -> tuple[float, list[str]]:
-        """Return the share of letters in words that are not known, and these words."""
+        """Return the share of letters in odd words that are not known, and what is not known."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokens_of(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
@@ -211,20 +204,26 @@ class KnownWords:
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
         if len(unknown) == 1 < len(words):  # a name, a newer word or a slip: "a quokka"
             return 0.0, unknown
-        return sum(map(len, unknown)) / sum(map(len, named)), list(dict.fromkeys(unknown))
+        odd = sum(len(word) * self._oddity(word) for word in unknown)
+        return odd / sum(map(len, named)), list(dict.fromkeys(unknown))
+
+    def _oddity(self, word: str) -> float:
+        """Return how unlike English the letters of a word are: 0 to 1."""
+        odd = (_LIKE_WORDS - self._letters_in(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
+        return float(np.clip(odd, 0.0, 1.0))
+
+    def _letters_in(self, word: str) -> float:
+        """Return the mean log of the share of each letter of a word after the two before it."""
+        return float(np.mean([self._usual[three] for three in _triples(word)]))
 
     def _knows(self, word: str) -> bool:
         """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
         return any(
-            self._levels[_places(stem)].min() > _ONE_TEXT or self._is_in_lexicon(stem)
+            self._levels[_places(stem)].min() > _ONE_TEXT
+            or _is_in("wordnet.bin", stem)
+            or _is_in("web.bin", stem)
             for stem in _stems(word)
         )
-
-    def _is_in_lexicon(self, word: str) -> bool:
-        is_long = len(word) >= _SHORTEST_IN_LEXICON
-        if self.lexicon is None or not is_long:
-            return False
-        return all(self.lexicon[at >> 3] >> (at & 7) & 1 for at in _places_in_lexicon(word))
 
     def _share(self, prompt: str) -> float:
         """Return the mean of what `_values_of` gives of the parts of a prompt.
@@ -256,13 +255,18 @@ class KnownWords:
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
-        if word in _ODD:
+        if word in ODD:
             return _ODD_VALUE
-        usual = np.mean([self._usual[three] for three in _triples(word)])
-        by_letters = (usual - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL) * _MOST_BY_LETTERS
+        by_letters = (
+            (self._letters_in(word) - _LEAST_USUAL)
+            / (_USUAL_ENOUGH - _LEAST_USUAL)
+            * _MOST_BY_LETTERS
+        )
         value = float(np.clip(by_letters, 0.0, _MOST_BY_LETTERS))
-        if any(map(self._is_in_lexicon, _stems(word))):
-            value = _IN_LEXICON
+        if any(_is_in("wordnet.bin", stem) for stem in _stems(word)):
+            value = _IN_WORDNET
+        elif _is_in("web.bin", word):
+            value = max(value, _ON_WEB)
         for stem in _stems(word):
             level = self._levels[_places(stem)].min()
             # A stem that stands in a single text may be any slip of the pen, and what looks
@@ -273,8 +277,7 @@ class KnownWords:
 
     def tensors(self) -> dict[str, NDArray[np.uint8]]:
         """Return the arrays by the names of `KNOWN_WORDS_TENSORS`."""
-        arrays = dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
-        return arrays if self.lexicon is None else {**arrays, _LEXICON: self.lexicon}
+        return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
@@ -285,14 +288,11 @@ class KnownWords:
         """
         if not set(KNOWN_WORDS_TENSORS) & set(tensors):
             return None
-        expected = KNOWN_WORDS_TENSORS | {
-            name: ("uint8", LEXICON_SHAPE) for name in (_LEXICON,) if name in tensors
-        }
-        for name, kind in expected.items():
+        for name, kind in KNOWN_WORDS_TENSORS.items():
             array = tensors.get(name)
             if array is None or (str(array.dtype), array.shape) != kind:
                 raise ValueError(f"{name} is not the known words' array")
-        return cls(*(tensors[name] for name in expected))
+        return cls(*(tensors[name] for name in KNOWN_WORDS_TENSORS))
 
 
 def repeats(words: Sequence[str]) -> bool:
@@ -356,24 +356,34 @@ def _letters_of(counts: Mapping[str, int]) -> NDArray[np.uint8]:
     return np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
 
 
-def lexicon_of(words: Iterable[str]) -> NDArray[np.uint8]:
-    """Return the bits of some words: a Bloom filter (Bloom, 1970).
+def lexicon_of(words: Iterable[str], size: int) -> NDArray[np.uint8]:
+    """Return some words as so many bits: a Bloom filter (Bloom, 1970).
 
-    Of 80,000 words, it takes one in 2,500 others for one of them.
+    With 14 bits a word it takes one in 260 others for one of them.
 
-    >>> bits = lexicon_of(["inertia", "capybara"])
-    >>> known = KnownWords.fit(["a red cat"], lexicon=bits)
-    >>> known.told("the capybara"), known.told("the capybra and the inertja")
-    ('', 'garbled: capybra, inertja')
+    >>> int(np.unpackbits(lexicon_of(["inertia", "capybara"], 800)).sum())
+    8
     """
-    bits = np.zeros(LEXICON_SHAPE[0] * 8, np.uint8)
+    bits = np.zeros(size, np.uint8)
     for word in words:
-        bits[_places_in_lexicon(word)] = 1
+        bits[_places_in_lexicon(word, size)] = 1
     return np.packbits(bits, bitorder="little")
 
 
-def _places_in_lexicon(word: str) -> list[int]:
-    size = 4 * _LEXICON_HASHES
-    digest = hashlib.blake2b(word.encode("utf-8"), digest_size=size, person=b"lexicon")
-    parts = np.frombuffer(digest.digest(), "<u4")
-    return [int(part) & ((1 << _LEXICON_BITS) - 1) for part in parts]
+@cache
+def _lexicon(name: str) -> bytes:
+    return Path(__file__).with_name(name).read_bytes()
+
+
+def _is_in(name: str, word: str) -> bool:
+    """Tell whether one of the lexicons has a word."""
+    bits = _lexicon(name)
+    return len(word) >= _SHORTEST_IN_LEXICON and all(
+        bits[at >> 3] >> (at & 7) & 1 for at in _places_in_lexicon(word, 8 * len(bits))
+    )
+
+
+def _places_in_lexicon(word: str, size: int) -> list[int]:
+    length = 4 * _LEXICON_HASHES
+    digest = hashlib.blake2b(word.encode("utf-8"), digest_size=length, person=b"lexicon")
+    return [int(part) % size for part in np.frombuffer(digest.digest(), "<u4")]

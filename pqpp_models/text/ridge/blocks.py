@@ -112,8 +112,6 @@ class SeenPieces:
     It stands in the place of `KnownWords` where these were in no plain English.
     """
 
-    lexicon = None
-
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 

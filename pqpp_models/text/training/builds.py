@@ -32,7 +32,7 @@ from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
-from pqpp_models.text.training.data import TextData, made_up_prompts, read_lexicon, read_parti
+from pqpp_models.text.training.data import TextData, made_up_prompts, read_parti
 from pqpp_models.text.training.distillation import (
     StaticModule,
     add_to_first,
@@ -129,7 +129,6 @@ class StaticData(TextData):
         texts: training prompts and captions, which are the collection; judged; others.
         size: of the collection.
         tokens: splits texts into the encoder's word pieces.
-        lexicon: the bits of a dictionary's words, None where none is named.
     """
 
     recipe: StaticRecipe
@@ -141,7 +140,6 @@ class StaticData(TextData):
                 f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
                 "they would be scored on; leave them out, or train on another split"
             )
-        self.lexicon = None if recipe.lexicon is None else read_lexicon(recipe.lexicon)
         unscored = read_parti(recipe.parti) if recipe.parti else []
         pieces = word_pieces_of(self.encoder, self.tokenizer)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
@@ -309,7 +307,7 @@ class StaticBuilds:
         if sources:
             calibration = join_calibrations(self.calibrate_alignment(network, sources), calibration)
         texts = [*data.texts[: data.size], *judged_in(sources)]
-        known = KnownWords.fit(texts, tokens.vocabulary, data.lexicon)
+        known = KnownWords.fit(texts, tokens.vocabulary)
         names = (*(("alignment",) if sources else ()), *targets)
         predictor = StaticPredictor(
             *(tokens, network, references, names),

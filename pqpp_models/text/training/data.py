@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pqpp_backbones.encoder.encoding import layer_means
 from pqpp_backbones.encoder.normaliser import content
@@ -30,7 +29,6 @@ from pqpp_models.scored_prompts import ScoredPrompts, within_groups
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.collection.encoded import distinct
-from pqpp_models.text.reading.known_words import lexicon_of
 from pqpp_models.text.reading.words import words_of
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.studies import read_sources
@@ -255,12 +253,6 @@ def read_captions(path: str, known: Iterable[str]) -> list[str]:
         known: prompts that are left out.
     """
     return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
-
-
-def read_lexicon(path: str) -> NDArray[np.uint8]:
-    """Read the words of a dictionary, one on each line, as the bits of `lexicon_of`."""
-    words = read_table(path, ["word"], plain="word").texts("word")
-    return lexicon_of(word.strip().lower() for word in words)
 
 
 def read_parti(path: str) -> list[str]:

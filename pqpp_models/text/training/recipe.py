@@ -114,11 +114,6 @@ class StaticRecipe(TextRecipe):
         "learn `alignment`, from its studies; without it they are neither needed nor read, and "
         "those in a sources_dir are scored at the end by mean_hbpp",
     )
-    lexicon: str | None = option(
-        None,
-        "words of a dictionary, one on each line, so that rare words are told from garbled ones",
-        path="file",
-    )
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
     labelled_captions: int = option(
         8000, "captions that the teacher of `alignment` labels, beside the other texts", least=0

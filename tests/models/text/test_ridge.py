@@ -194,7 +194,7 @@ def test_it_learns_what_words_say(ridge, monkeypatch):
     low, high = ridge.predict(["a red cat on a table", "a brown hydrant on a table"])[:, 0]
     assert low < 0.35 < 0.6 < high
     monkeypatch.setattr(ridge, "known_words", KnownWords.fit(PROMPTS))
-    found = ridge.predict_with_uncertainty(["a red cat on a table", "qwx zzyv 77", "?"])
+    found = ridge.predict_with_uncertainty(["a red cat on a table", "собака бежит по пляжу", "?"])
     assert found.far.tolist() == [False, True, True]
     assert found.values[1:, 0] == pytest.approx(RATES.mean(), abs=1e-6)
     assert found.deviations[1:, 0] == pytest.approx(RATES.std(), abs=1e-6)

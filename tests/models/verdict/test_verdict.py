@@ -42,7 +42,7 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
     [
         ("ein Hund auf dem Tisch", "it is in German; write the prompt in English"),
         ("asdf qwlkj zxmn", "the words are garbled (asdf, qwlkj, zxmn)"),
-        ("an Ewok", "the word ewok is unknown"),
+        ("a Zyphlo", "the word zyphlo is unknown"),
     ],
 )
 def test_what_is_not_read_says_why(prompt, why):

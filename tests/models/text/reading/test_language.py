@@ -17,7 +17,14 @@ RARE = [
     "a theodolite",
     "an ocelot and a marmoset",
 ]
-HARMLESS = ["tv", "a pikachu eating pizza in the park", "seven", "a photo of three", "2 cats"]
+HARMLESS = [
+    "chalamet beside a cybertruck",
+    "tv",
+    "a pikachu eating pizza in the park",
+    "seven",
+    "a photo of three",
+    "2 cats",
+]
 
 
 @pytest.fixture(scope="module")
