@@ -39,7 +39,7 @@ def is_one_prompt(pair, static, alignment):
 
 def is_counted(case, static, alignment):
     prompt, other = alignment(case["prompt"], case.get("than") or case["like"])
-    return prompt < other if "than" in case else abs(prompt - other) <= AS_EASY
+    return prompt <= other if "than" in case else abs(prompt - other) <= AS_EASY
 
 
 def has_no_level(tags, static, alignment):

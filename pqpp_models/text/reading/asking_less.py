@@ -171,7 +171,7 @@ def with_fewer_things(text: str) -> list[str]:
     A text without a count is returned alone, as it came.
 
     >>> with_fewer_things("3 dogs")
-    ['one dog', 'two dogs', 'three dogs']
+    ['a dog', 'two dogs', 'three dogs']
     >>> len(with_fewer_things("a hundred dogs and two cats")), with_fewer_things("a red dog")
     (24, ['a red dog'])
     """
@@ -184,14 +184,53 @@ def with_fewer_things(text: str) -> list[str]:
     return [_with_numbers(text, counts, chosen) for chosen in product(*ranges)]
 
 
+_NO_NAMES = (
+    "of|is|are|was|has|way|another|and|or|with|on|in|at|that|who|by|to|for|from|more|side|half|third"
+    "|hundred|thousand|million"
+)
+_ONE = re.compile(rf"(?<![a-z-])one (?!(?:{_NO_NAMES})\b)(?=([a-z])[a-z]+)")
+_MANY = re.compile(
+    r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
+    r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
+    r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
+)
+_DOZENS = "eggs|roses|donuts|doughnuts|bagels|cookies|oysters|cupcakes"
+_BY_THE_DOZEN = re.compile(rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{_DOZENS})\b)")
+
+
+def with_plain_numbers(text: str) -> list[str]:
+    """Return a text with "one" as an article, and of "many" things one, some and as many.
+
+    What comes by the dozen is not counted.
+
+    >>> with_plain_numbers("one dog"), with_plain_numbers("a dozen eggs in a carton")
+    (['a dog'], ['eggs in a carton'])
+    >>> with_plain_numbers("hundreds of dogs on a table")[:2]
+    ['a dog on a table', 'dogs on a table']
+    """
+    if QUOTED.search(text):
+        return [text]
+    text = _ONE.sub(lambda match: "an " if match[1] in "aeiou" else "a ", text)
+    text = _BY_THE_DOZEN.sub("", text)
+    match = _MANY.search(text)
+    thing = match and _thing_after(text, match.end())
+    if match is None or thing is None:
+        return [text]
+    before, between, after = text[: match.start()], text[match.end() : thing[0]], text[thing[1] :]
+    single = f"{between}{_singular(text[slice(*thing)])}"
+    article = "an" if single[0] in "aeiou" else "a"
+    return [f"{before}{article} {single}{after}", before + text[match.end() :], text]
+
+
 def _with_numbers(text: str, counts: Sequence[Count], numbers: Sequence[int]) -> str:
     """Return a text with other numbers of its things."""
     parts, at = [], 0
     for count, number in zip(counts, numbers, strict=True):
         start, end = count.thing
         thing = text[start:end]
-        parts += [text[at : count.start], UNITS[number], text[count.end : start]]
-        parts.append(_singular(thing) if number == 1 else thing)
+        between = text[count.end : start] + (_singular(thing) if number == 1 else thing)
+        article = "an" if between.lstrip()[:1] in "aeiou" else "a"
+        parts += [text[at : count.start], article if number == 1 else UNITS[number], between]
         at = end
     return "".join([*parts, text[at:]])
 
@@ -267,6 +306,7 @@ def with_plain_places(text: str) -> list[str]:
 
 
 _WAYS: tuple[Callable[[str], list[str]], ...] = (
+    with_plain_numbers,
     with_fewer_things,
     with_shorter_texts,
     with_shorter_lists,
