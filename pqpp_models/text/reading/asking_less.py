@@ -107,7 +107,7 @@ def counts_in(text: str) -> tuple[Count, ...]:
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
         if number.value == 1:
             is_digit = text[number.start : number.end] == "1" and _NEXT_WORD.match(text, end)
-            thing = (end, end) if is_digit else None
+            thing = (_thing_after(text, end) or (end, end)) if is_digit else None
         else:
             thing = _thing_after(text, end)
         if thing is not None:
@@ -188,7 +188,7 @@ _NO_NAMES = (
     "of|is|are|was|has|way|another|and|or|with|on|in|at|that|who|by|to|for|from|more|side|half|third"
     "|hundred|thousand|million"
 )
-_ONE = re.compile(rf"(?<![a-z-])one (?!(?:{_NO_NAMES})\b)(?=([a-z])[a-z]+)")
+_NAME_AFTER_ONE = re.compile(rf" (?!(?:{_NO_NAMES})\b)([a-z])[a-z]+")
 _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
@@ -210,7 +210,10 @@ def with_plain_numbers(text: str) -> list[str]:
     """
     if QUOTED.search(text):
         return [text]
-    text = _ONE.sub(lambda match: "an " if match[1] in "aeiou" else "a ", text)
+    for _, start, end in reversed(places_of_numbers(text)):
+        name = _NAME_AFTER_ONE.match(text, end) if text[start:end] == "one" else None
+        if name and text[start - 1 : start] != "-":
+            text = text[:start] + ("an" if name[1] in "aeiou" else "a") + text[end:]
     text = _BY_THE_DOZEN.sub("", text)
     match = _MANY.search(text)
     thing = match and _thing_after(text, match.end())
