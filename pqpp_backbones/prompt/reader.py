@@ -115,6 +115,9 @@ _WITHOUT = re.compile(
 )
 _BETWEEN = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
 _WORD = re.compile(r"[^\s,()\[\]]+")
+_PROSE_WORDS = "a an the of on in at with and is are to for from by under over near"
+_OF_PROSE = frozenset(_PROSE_WORDS.split())
+_FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,18 @@ class PromptReading:
     def text(self) -> str:
         """The content in one spelling: what a network reads."""
         return normalise(self.content)
+
+    @cached_property
+    def is_tags(self) -> bool:
+        """Whether the content is a list of tags, as ``1girl, solo, long hair``, and no prose.
+
+        >>> read_prompt("castle, fog, ravens, moonlight").is_tags, read_prompt("a, b and c").is_tags
+        (True, False)
+        """
+        parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
+        plain = sum(_OF_PROSE.isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts)
+        has_tags = any(kind == "tag" for kind, _ in self.ignored)
+        return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
 
     @cached_property
     def quoted(self) -> tuple[str, ...]:
