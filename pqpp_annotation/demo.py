@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
@@ -172,11 +172,11 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
         The study file and the open database.
 
     Raises:
-        StudyError: There is something else in the folder.
+        AnnotationError: There is something else in the folder.
     """
     folder = expanded(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(f"{folder} is not empty; name a new folder by --output")
+        raise AnnotationError(f"{folder} is not empty; name a new folder by --output")
     with whole_folder(folder, ()) as beside:
         _make_study(beside, seed)
     path = folder / "study.yaml"

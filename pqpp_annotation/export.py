@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
@@ -60,7 +60,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     Raises:
         FileError: The folder holds other things.
-        StudyError: There is no such format, or it has no form for the kind of task.
+        AnnotationError: There is no such format, or it has no form for the kind of task.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -77,7 +77,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     standings = standings_of(table, options_of(study), decided)
     counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
     if format not in (known := ["csv", "parquet", *TOOLS]):
-        raise StudyError(f"`format` is {format!r:.60}; {did_you_mean(format, known)}")
+        raise AnnotationError(f"`format` is {format!r:.60}; {did_you_mean(format, known)}")
     tool = format if format in TOOLS else None
     style = "json" if tool else format
 

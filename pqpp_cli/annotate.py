@@ -43,11 +43,13 @@ class Annotate(Group):
 
 
 class StudyFile(Group):
-    """A study."""
+    """A study.
 
-    study: str = option(
-        NEEDED, "the study file, like study.yaml", path="file", word=True, library="path"
-    )
+    Attributes:
+        study: The study file, like study.yaml.
+    """
+
+    study: str = option(NEEDED, path="file", word=True, library="path")
 
     @contextlib.contextmanager
     def opened(self, output: str | None = None) -> Iterator[Store]:
@@ -147,14 +149,13 @@ class AnnotateExport(StudyFile, Command):
       pqpp annotate export study.yaml --output votes --format label-studio
 
     The `pqpp build` command that fits the study is printed.
+
+    Attributes:
+        format: Of tables, or a tool's records.
     """
 
     output: str = option(NEEDED, "the folder to write", path="output")
-    format: str = option(
-        "csv",
-        "of tables, or a tool's records",
-        choices=("csv", "parquet", "label-studio", "argilla"),
-    )
+    format: str = option("csv", choices=("csv", "parquet", "label-studio", "argilla"))
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -208,16 +209,14 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
     if wanted prompt_id, model (`reference` for a true photo), control and training (yes or no) and
     expected (the right answer of a training item). Each image is opened and hashed before anything
     is written. All else stands in the study file, with comments; edit it whenever you like.
+
+    Attributes:
+        from_format: The tool that wrote the file, whose prompts and images are taken.
     """
 
     dataset: str | None = option(None, "take prompts and images from a dataset instead")
     file: str | None = option(None, "the table of prompts and images", path="file")
-    from_format: str | None = option(
-        None,
-        "the tool that wrote the file, whose prompts and images are taken",
-        choices=("label-studio", "argilla"),
-        also=("from",),
-    )
+    from_format: str | None = option(None, choices=("label-studio", "argilla"), also=("from",))
     image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
@@ -443,6 +442,10 @@ class AnnotateServe(StudyFile, Command):
     --url is where people reach it, like https://study.example.org/colours: all links that are made
     from then on have it, and what stands behind the host is the path below which a proxy serves the
     study. Several processes (--workers) need a database in PostgreSQL.
+
+    Attributes:
+        allow_http: Let people sign in over a network without TLS; what they send can be read on the
+            way.
     """
 
     host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
@@ -452,11 +455,7 @@ class AnnotateServe(StudyFile, Command):
     workers: int = option(1, "processes; more than one on PostgreSQL only", least=1)
     certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
     key: str | None = option(None, "its key, in PEM form", path="file")
-    allow_http: bool = option(
-        False,
-        "let people sign in over a network without TLS; what they send can be read on the way",
-        library="allows_http",
-    )
+    allow_http: bool = option(False, library="allows_http")
 
     def run(self) -> None:
         """Serve."""

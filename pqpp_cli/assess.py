@@ -50,15 +50,15 @@ _NAMED = 3
 
 
 class Gallery(Group):
-    """A page of verdicts."""
+    """A page of verdicts.
+
+    Attributes:
+        people: People's answers, to say how well the verdicts agree: image (or prompt_id and model)
+            and matched.
+    """
 
     image_dir: str | None = option(None, "the images, see below", path="images")
-    people: str | None = option(
-        None,
-        "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
-        "matched",
-        path="file",
-    )
+    people: str | None = option(None, path="file")
     embed: bool = option(False, "put small copies of images into the page (default: link them)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
@@ -78,15 +78,17 @@ class Gallery(Group):
 
 
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
-    """A run of an assessor, whose options stand beside these and open it."""
+    """A run of an assessor, whose options stand beside these and open it.
+
+    Attributes:
+        gallery: Also as a page; needs --image-dir.
+    """
 
     FOOTNOTE = EPILOG
     SHARD_SIZE = 100
     file: str | None = option(None, "prompts: prompt, prompt_id and further columns", path="file")
     output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
-    gallery: str | None = option(
-        None, "also as a page; needs --image-dir", path="output file", endings=PAGES
-    )
+    gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table of other assessors or other models")
     batch_size: int = option(16, "images at once", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 100)")
@@ -301,17 +303,14 @@ class AssessRahf(Assessing, RahfOptions, Command):
       pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html \
         --embed --sort-by plausibility
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
+
+    Attributes:
+        overlays: Also write each image tinted by each heatmap, as PNG.
+        sort_by: Of the gallery: lowest first, by this score.
     """
 
-    overlays: str | None = option(
-        None,
-        "also write each image tinted by each heatmap, as PNG",
-        path="output",
-        goes_with="image_dir",
-    )
-    sort_by: str | None = option(
-        None, "of the gallery: lowest first, by this score", metavar="SCORE", goes_with="gallery"
-    )
+    overlays: str | None = option(None, path="output", goes_with="image_dir")
+    sort_by: str | None = option(None, metavar="SCORE", goes_with="gallery")
 
     def __post_init__(self) -> None:
         """Refuse before anything is read what would fail after the work."""
@@ -358,15 +357,13 @@ class AssessVistar(Assessing, VistarOptions, Command):
     control parameters of a prompt: text; light; panels, subject, layout; count, postures,
     expressions; objects. Every number that the paper does not print is in
     pqpp_feedback/vistar/vistar_choices.yaml.
+
+    Attributes:
+        card: Also write the card, which says every choice that the paper leaves open.
     """
 
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
-    card: str | None = option(
-        None,
-        "also write the card, which says every choice that the paper leaves open",
-        path="output file",
-        endings=(".md", ".txt"),
-    )
+    card: str | None = option(None, path="output file", endings=(".md", ".txt"))
 
     def finish(self) -> None:
         """Write the card."""

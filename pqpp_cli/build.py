@@ -71,32 +71,28 @@ class RuleOptions(Group):
 
 
 class KeepingOptions(Group):
-    """What is written beside the scores."""
+    """What is written beside the scores.
+
+    Attributes:
+        keep_images: Names, addresses or pictures of what was judged.
+        pseudonym_key: Random bytes that number annotators, so that equal votes give equal files
+            (default: none).
+        license: Licence of the data, like cc-by-4.0; needed for a push to the Hub.
+        language: Of the prompts, like en,de (default: as found).
+        annotations_creators: Who judged: crowdsourced, expert-generated, machine-generated, found
+            or other.
+    """
 
     TITLE = "what is kept and told"
-    keep_images: str = option(
-        "path", "names, addresses or pictures of what was judged", ("path", "url", "bytes", "none")
-    )
+    keep_images: str = option("path", choices=("path", "url", "bytes", "none"))
     image_dir: str | None = option(None, "folder of the judged images", path="images")
     votes: bool = option(True, "do not keep the votes")
     keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
-    pseudonym_key: str | None = option(
-        None,
-        "random bytes that number annotators, so that equal votes give equal files (default: none)",
-        path="file",
-    )
-    license: str | None = option(
-        None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
-    )
-    language: tuple[str, ...] = option(
-        (), "of the prompts, like en,de (default: as found)", metavar="CODE,..."
-    )
+    pseudonym_key: str | None = option(None, path="file")
+    license: str | None = option(None, metavar="KEY")
+    language: tuple[str, ...] = option((), metavar="CODE,...")
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
-    annotations_creators: str = option(
-        "other",
-        "who judged: crowdsourced, expert-generated, machine-generated, found or other",
-        metavar="KEY",
-    )
+    annotations_creators: str = option("other", metavar="KEY")
 
 
 class Build(
@@ -140,27 +136,20 @@ class Build(
     positive (the share of positive votes), robust (a mean in which those whom the others bear out
     weigh more); a prompt's score is the mean over its images. The folder loads by
     load_dataset("my-benchmark") and can be pushed as it is.
+
+    Attributes:
+        judgments: Judgments of generated images.
+        preferences: Which of two models' images is preferred.
+        rankings: People's ranks of images, 1 for the best.
+        runs: Retrieval results: tables, or runs of TREC, with the model that made each.
+        relevance: Votes on results: tables, or qrels of TREC.
     """
 
-    judgments: tuple[str, ...] | None = option(
-        None, "judgments of generated images", path="file", word="too", several=True
-    )
-    preferences: tuple[str, ...] | None = option(
-        None, "which of two models' images is preferred", path="file", several=True
-    )
-    rankings: tuple[str, ...] | None = option(
-        None, "people's ranks of images, 1 for the best", path="file", several=True
-    )
-    runs: tuple[str, ...] | None = option(
-        None,
-        "retrieval results: tables, or runs of TREC, with the model that made each",
-        metavar="[MODEL=]FILE",
-        path="file",
-        several=True,
-    )
-    relevance: tuple[str, ...] | None = option(
-        None, "votes on results: tables, or qrels of TREC", path="file", several=True
-    )
+    judgments: tuple[str, ...] | None = option(None, path="file", word="too", several=True)
+    preferences: tuple[str, ...] | None = option(None, path="file", several=True)
+    rankings: tuple[str, ...] | None = option(None, path="file", several=True)
+    runs: tuple[str, ...] | None = option(None, metavar="[MODEL=]FILE", path="file", several=True)
+    relevance: tuple[str, ...] | None = option(None, path="file", several=True)
     output: str = option(NEEDED, "the folder to write", path="output")
     name: str = option("My benchmark", "the benchmark's name, for its card")
 

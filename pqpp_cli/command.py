@@ -6,7 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, Field, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
@@ -67,7 +67,7 @@ class Group(Options):
     Every subclass becomes a frozen dataclass with keywords only. A command may take functions or
     classes of the library, by MODULE:NAME: an option without a text for `--help` has default, text
     and choices of the parameter that is called like it, by docstring and type. The library is
-    imported when the command is named.
+    imported when the command is named. Long texts stand in the class's docstring as `Attributes`.
     """
 
     TITLE: ClassVar[str]
@@ -76,11 +76,17 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Take the examples, and what follows them, from the docstring: they stand below."""
+        """Take texts of options and the examples, which stand below, from the docstring."""
+        text, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
+        for name, help_text in _PARAMETER.findall(attributes):
+            field = vars(cls).get(name, NEEDED)
+            field = field if isinstance(field, Field) else option(field)
+            about = {**field.metadata, "help": first_sentence(help_text)}
+            field.metadata = MappingProxyType(about)
+            setattr(cls, name, field)
         super().__init_subclass__()
-        description, sign, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nexamples:\n")
+        cls.__doc__, sign, examples = text.partition("\nexamples:\n")
         if sign:
-            cls.__doc__ = description
             cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
         cls._takes = takes
         if not takes:

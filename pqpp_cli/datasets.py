@@ -35,21 +35,18 @@ class DatasetsExport(Command):
 
     The configurations of one benchmark come into a folder, the first one named as the default.
     It loads by load_dataset("FOLDER"), with or without this package.
+
+    Attributes:
+        subset: Configurations.
+        load_option: An option of the load, like relevance_rule=majority.
     """
 
     subset: tuple[str, ...] = option(
-        NEEDED,
-        "configurations",
-        metavar="NAME[,NAME...]",
-        word="too",
-        commas=True,
-        known=configurations,
+        NEEDED, metavar="NAME[,NAME...]", word="too", commas=True, known=configurations
     )
     output: str = option(NEEDED, "the folder to write", path="output")
     data_dir: str | None = option(None, "read the published files here", path="folder")
-    load_option: dict[str, str] | None = option(
-        None, "an option of the load, like relevance_rule=majority", library="option"
-    )
+    load_option: dict[str, str] | None = option(None, library="option")
 
     def run(self) -> None:
         """Export, and say how many rows went where."""
@@ -181,15 +178,13 @@ class DatasetsShow(Command):
 
     Print what a benchmark holds: rows, sizes, licence, columns, three rows, and where its
     images are. Nothing large is downloaded.
+
+    Attributes:
+        dataset: The configuration, or a folder that export or build wrote.
     """
 
     dataset: str = option(
-        NEEDED,
-        "the configuration, or a folder that export or build wrote",
-        metavar="CONFIGURATION",
-        path="name",
-        word="too",
-        known=configurations,
+        NEEDED, metavar="CONFIGURATION", path="name", word="too", known=configurations
     )
     subset: str | None = option(None, "of a folder: its configuration")
     data_dir: str | None = option(None, "show rows of the published files here", path="folder")

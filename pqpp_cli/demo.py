@@ -34,25 +34,22 @@ _GENERATED = (
 
 
 class Served(OnePredictor, DataDir):
-    """Where a page is served, and of what."""
+    """Where a page is served, and of what.
+
+    Attributes:
+        serve: Serve the page until it is stopped, in place of the demo (needs the extra `demo`).
+        host: Address to listen at (default: this machine).
+        port: Port to listen at, 0 for any that is free (default: 7860).
+        data_dir: Where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR,
+            then earlier downloads).
+    """
 
     TITLE = "a web page to ask about prompts, with --serve"
-    serve: bool = option(
-        False, "serve the page until it is stopped, in place of the demo (needs the extra `demo`)"
-    )
-    host: str | None = option(
-        None, "address to listen at (default: this machine)", goes_with="serve"
-    )
-    port: int | None = option(
-        None, "port to listen at, 0 for any that is free (default: 7860)", goes_with="serve"
-    )
+    serve: bool = False
+    host: str | None = option(None, goes_with="serve")
+    port: int | None = option(None, goes_with="serve")
     predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
-    data_dir: str | None = option(
-        None,
-        "where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR, then "
-        "earlier downloads)",
-        goes_with="serve",
-    )
+    data_dir: str | None = option(None, goes_with="serve")
 
 
 class Demo(Served, Command):

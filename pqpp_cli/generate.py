@@ -15,7 +15,7 @@ from pqpp_files.options.option import NEEDED, RecipeError, option
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
-    from pqpp_engines.generate.shards import GenerateShard
+    from pqpp_engines.generate.run import GenerateShard
     from pqpp_files.shards import Shard
 
 _CUT = (".parquet", ".csv", ".tsv", ".gz")
@@ -45,27 +45,29 @@ class Pipeline(Group):
 
 
 class ImagesEndpoint(Group):
-    """An endpoint that makes images."""
+    """An endpoint that makes images.
+
+    Attributes:
+        most_money: How much, with --price-per-image.
+    """
 
     TITLE = "with --images-url; it takes --height and --width too"
     images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
     most_calls: int | None = option(None, "the most calls allowed", above=0, goes_with="images_url")
-    most_money: float | None = option(
-        None, "how much, with --price-per-image", above=0, goes_with="images_url"
-    )
+    most_money: float | None = option(None, above=0, goes_with="images_url")
     price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
 
 
 class ImagesMade(Group):
-    """Images that are there already."""
+    """Images that are there already.
+
+    Attributes:
+        pattern: Of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_*
+            or {prompt_id}.*).
+    """
 
     TITLE = "with --image-dir"
-    pattern: str | None = option(
-        None,
-        "of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* or "
-        "{prompt_id}.*)",
-        goes_with="image_dir",
-    )
+    pattern: str | None = option(None, goes_with="image_dir")
 
 
 class Generate(
@@ -111,23 +113,23 @@ class Generate(
     made and what could not be. accelerate launch works so, with or without options of shards: each
     process takes its share. images/metadata.jsonl is written by a run without --shard: write the
     line once more without it at the end. Limits of calls and money count for each task by itself.
+
+    Attributes:
+        command: A command with {prompt}, {seed} and {output}, run for each image.
+        model_name: What the model is called in files (default: from --model).
     """
 
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
-    command: str | None = option(
-        None, "a command with {prompt}, {seed} and {output}, run for each image", metavar="WORDS"
-    )
+    command: str | None = option(None, metavar="WORDS")
     images_url: str | None = option(None, "of an endpoint that speaks OpenAI's images, up to /v1")
     image_dir: str | None = option(None, "a folder of images already made", path="images")
-    model_name: str | None = option(
-        None, "what the model is called in files (default: from --model)", library="name"
-    )
+    model_name: str | None = option(None, library="name")
     file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
     output: str = option(NEEDED, "a folder, or one of fsspec, like s3://BUCKET/NAME", path="output")
-    images_per_prompt: int = option(2, "how many images of each prompt")
-    batch_size: int = option(1, "images at a time; with 1 they are the same to the bit in any job")
+    images_per_prompt: int = option(2, "how many images of each prompt", least=1)
+    batch_size: int = option(1, "images at once; with 1 they are the same in any job", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 8)")
 
     def __post_init__(self) -> None:
@@ -207,7 +209,7 @@ class Generate(
 
     def shard_job(self) -> tuple[GenerateShard, dict, str]:
         """Return the job of a shard, what its rows depend on, and where their table goes."""
-        from pqpp_engines.generate.shards import GenerateShard
+        from pqpp_engines.generate.run import GenerateShard
 
         counts = self.images_per_prompt, self.batch_size
         job = GenerateShard(

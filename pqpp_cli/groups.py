@@ -56,15 +56,14 @@ class Targets(Group):
 
 
 class OnePredictor(Group):
-    """A predictor."""
+    """A predictor.
 
-    predictor: str = option(
-        "static",
-        "a name, a folder or a Hub repository (default: static, which comes with the package)",
-        path="name",
-        also=("predictors",),
-        known=_predictors,
-    )
+    Attributes:
+        predictor: A name, a folder or a Hub repository (default: static, which comes with the
+            package).
+    """
+
+    predictor: str = option("static", path="name", also=("predictors",), known=_predictors)
 
     def __post_init__(self) -> None:
         """Refuse several."""
@@ -77,51 +76,47 @@ class OnePredictor(Group):
 
 
 class Predictors(Group):
-    """Predictors that are compared."""
+    """Predictors that are compared.
+
+    Attributes:
+        predictors: Names, folders, Hub repositories, predictions of yours in a table by prompt_id
+            or prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, a file of skops, a model of
+            transformers, sentence-transformers or SetFit that gives one number (default: static,
+            which comes with the package, and linguistic).
+    """
 
     predictors: tuple[str, ...] | None = option(
-        None,
-        "names, folders, Hub repositories, predictions of yours in a table by prompt_id or "
-        "prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, a file of skops, a model of "
-        "transformers, sentence-transformers or SetFit that gives one number (default: static, "
-        "which comes with the package, and linguistic)",
-        metavar="NAME_OR_PATH[,...]",
-        also=("predictor",),
-        known=_predictors,
+        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_predictors
     )
 
 
 class DataDir(Group):
-    """Where published files lie."""
+    """Where published files lie.
+
+    Attributes:
+        data_dir: Read the published files from this folder, or from a root that holds pqpp/v1.1 and
+            so on, instead of downloading them.
+    """
 
     TITLE = "a dataset"
-    data_dir: str | None = option(
-        None,
-        "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
-        "instead of downloading them",
-        path="folder",
-    )
+    data_dir: str | None = option(None, path="folder")
 
 
 class Dataset(DataDir):
-    """Which dataset, and which part of it."""
+    """Which dataset, and which part of it.
+
+    Attributes:
+        dataset: Read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a
+            folder of data files or of save_to_disk, or a table.
+        subset: The dataset's configuration (default: that of its name).
+        split: Its split (default: the only one).
+    """
 
     TITLE = "a dataset"
-    dataset: str | None = option(
-        None,
-        "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
-        "of data files or of save_to_disk, or a table",
-        path="name",
-        known=configurations,
-    )
-    subset: str | None = option(
-        None, "the dataset's configuration (default: that of its name)", goes_with="dataset"
-    )
+    dataset: str | None = option(None, path="name", known=configurations)
+    subset: str | None = option(None, goes_with="dataset")
     split: str | None = option(
-        None,
-        "its split (default: the only one)",
-        known=lambda: ("train", "validation", "test"),
-        goes_with="dataset",
+        None, known=lambda: ("train", "validation", "test"), goes_with="dataset"
     )
     data_dir: str | None = option(None, goes_with="dataset")
 
@@ -134,14 +129,14 @@ class Dataset(DataDir):
 
 
 class ImageDir(Group):
-    """Where images lie."""
+    """Where images lie.
 
-    image_dir: str | None = option(
-        None,
-        "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
-        "those of a benchmark that pqpp build wrote",
-        path="images",
-    )
+    Attributes:
+        image_dir: The folder of the images, for predictors that look at them: PQPP's unpacked
+            archive, or those of a benchmark that pqpp build wrote.
+    """
+
+    image_dir: str | None = option(None, path="images")
 
 
 class ColumnOptions(Group):
@@ -151,15 +146,15 @@ class ColumnOptions(Group):
 
 
 class PromptOptions(ColumnOptions):
-    """Prompts as words, or in a file."""
+    """Prompts as words, or in a file.
+
+    Attributes:
+        file: Read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input,
+            one prompt on each line); its other columns stay in an output file.
+    """
 
     prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)
-    file: str | None = option(
-        None,
-        "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
-        "prompt on each line); its other columns stay in an output file",
-        path="file",
-    )
+    file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
@@ -193,11 +188,13 @@ _PLAIN = ("", ".txt")
 
 
 class ResultOptions(Group):
-    """How a result is printed, or where it is written; a command says which formats it has."""
+    """How a result is printed, or where it is written; a command says which formats it has.
 
-    format: str | None = option(
-        None, "how to print the result (default: what the name of --output ends in, else table)"
-    )
+    Attributes:
+        format: How to print the result (default: what the name of --output ends in, else table).
+    """
+
+    format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def holds(self, name: str) -> tuple[str, ...]:
@@ -256,28 +253,25 @@ class FigureTables(Tables):
 
 
 class Shards(Group):
-    """A job that goes from shard to shard: each of the options makes `output` a folder."""
+    """A job that goes from shard to shard: each of the options makes `output` a folder.
+
+    Attributes:
+        shard: Do only this share of the shards; I begins at 0.
+        engine: Where the work runs: on this machine (local, the default), or on a Ray cluster whose
+            nodes all see the files.
+        ray_address: A Ray cluster, like auto or ray://HOST:10001 (default: one here).
+        num_gpus: With --engine ray: GPUs a worker, which keeps its model; may be 0.5.
+    """
 
     TITLE = "shard by shard: a job that can be killed and goes on"
     SHARD_SIZE: ClassVar[int] = 100_000
     shard_size: int | None = option(None, "rows per shard (default: 100000)")
-    shard: str | None = option(
-        None, "do only this share of the shards; I begins at 0", metavar="I/N"
-    )
+    shard: str | None = option(None, metavar="I/N")
     workers: int | None = option(None, "processes at once (default: 1; on Ray as many as fit)")
-    engine: str | None = option(
-        None,
-        "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
-        "nodes all see the files",
-        choices=("local", "ray"),
-    )
-    ray_address: str | None = option(
-        None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
-    )
+    engine: str | None = option(None, choices=("local", "ray"))
+    ray_address: str | None = option(None, metavar="ADDRESS")
     num_cpus: float | None = option(None, "with --engine ray: CPUs a worker (default: 1)", least=0)
-    num_gpus: float | None = option(
-        None, "with --engine ray: GPUs a worker, which keeps its model; may be 0.5", least=0
-    )
+    num_gpus: float | None = option(None, least=0)
 
     def __post_init__(self) -> None:
         """Refuse what is about a cluster where none is asked for."""

@@ -44,11 +44,13 @@ def _metrics() -> Sequence[str]:
 
 
 class OneMetric(Group):
-    """A metric."""
+    """A metric.
 
-    metric: str = option(
-        NEEDED, "the metric, as in `list`", metavar="NAME", word=True, known=_metrics
-    )
+    Attributes:
+        metric: The metric, as in `list`.
+    """
+
+    metric: str = option(NEEDED, metavar="NAME", word=True, known=_metrics)
 
 
 class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tables:Reading",)):
@@ -83,36 +85,28 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     intervals; several runs are compared by a paired permutation test with Holm's correction.
     --option takes ties, relevance_level, judged_only and the like. A measure of another name goes
     to the package ir_measures, under its own spelling, if that is installed.
+
+    Attributes:
+        predictions: The file of predictions.
+        references: The file of references.
+        input: The file of another input; repeatable.
+        no_header: The first line of CSV and TSV is a row; the columns are called 1, 2 and so on.
+        runs: A run, for NAME a list of ranking measures; repeated, the runs are compared.
+        qrels: The relevance judgments of the runs.
+        by_query: Write the measures of each query of the runs: .csv, .json, .jsonl or .parquet.
     """
 
-    predictions: str | None = option(
-        None, "the file of predictions", metavar="FILE[:COLUMNS]", path="file"
-    )
-    references: str | None = option(
-        None, "the file of references", metavar="FILE[:COLUMNS]", path="file"
-    )
-    input: dict[str, str] | None = option(
-        None, "the file of another input; repeatable", metavar="NAME=FILE[:COLUMNS]", path="file"
-    )
+    predictions: str | None = option(None, metavar="FILE[:COLUMNS]", path="file")
+    references: str | None = option(None, metavar="FILE[:COLUMNS]", path="file")
+    input: dict[str, str] | None = option(None, metavar="NAME=FILE[:COLUMNS]", path="file")
     missing: str
     nan: str
     id: tuple[str, ...] = option(LIBRARY, metavar="COLUMN[,COLUMN]", library="ids")
-    no_header: bool = option(
-        False, "the first line of CSV and TSV is a row; the columns are called 1, 2, ..."
-    )
-    runs: tuple[str, ...] = option(
-        (),
-        "a run, for NAME a list of ranking measures; repeated, the runs are compared",
-        metavar="[NAME=]FILE[:COLUMN]",
-        path="file",
-        also=("run",),
-    )
-    qrels: str | None = option(
-        None, "the relevance judgments of the runs", metavar="FILE[:COLUMN]", path="file"
-    )
+    no_header: bool = False
+    runs: tuple[str, ...] = option((), metavar="[NAME=]FILE[:COLUMN]", path="file", also=("run",))
+    qrels: str | None = option(None, metavar="FILE[:COLUMN]", path="file")
     by_query: str | None = option(
         None,
-        "write the measures of each query of the runs: .csv, .json, .jsonl or .parquet",
         path="output file",
         endings=(".csv", ".json", ".jsonl", ".parquet"),
         holds=("text", "Parquet"),
@@ -246,14 +240,15 @@ class MetricsPush(Push, Command):
     """Publish metrics on the Hub.
 
     It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+
+    Attributes:
+        repository: Owner of the Spaces, named after metrics.
     """
 
     metrics: tuple[str, ...] = option(
         NEEDED, f"metrics, as in `list`, or `{_ALL}`", metavar="NAME", word=True, known=_metrics
     )
-    repository: str = option(
-        NEEDED, "owner of the Spaces, named after metrics", metavar="OWNER[/NAME]", word=True
-    )
+    repository: str = option(NEEDED, metavar="OWNER[/NAME]", word=True)
 
     def run(self) -> None:
         """Push each, and print what was done."""

@@ -117,24 +117,19 @@ class ModelsCollectionBuild(ModelsCollection, Command):
     """Encode captions and save their vectors and word counts.
 
     Captions with the same words count once; their text is not saved.
+
+    Attributes:
+        captions: Text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is
+            standard input.
+        layers: Layers to keep; 0 is what the first one gets (default: the predictor's; with
+            --model, the last).
     """
 
-    captions: str = option(
-        NEEDED,
-        "text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
-        "standard input",
-        path="file",
-        word=True,
-    )
+    captions: str = option(NEEDED, path="file", word=True)
     column: str = option("caption", "the file's column of captions")
     predictor: str | None = option(None, "the text ensemble to build for", path="name")
     model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
-    layers: tuple[int, ...] = option(
-        (),
-        "layers to keep; 0 is what the first one gets (default: the predictor's; with --model, the "
-        "last)",
-        metavar="N[,N...]",
-    )
+    layers: tuple[int, ...] = option((), metavar="N[,N...]")
     output: str = option(NEEDED, "where to save it", path="output")
 
     def __post_init__(self) -> None:
@@ -251,30 +246,22 @@ class ModelsPush(Push, Command):
     """Publish a predictor or a RAHF model on the Hub.
 
     It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+
+    Attributes:
+        predictor: A folder, or a shipped name (with --space also a Hub repository; default:
+            static).
+        space: Publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or
+            the package has, else beside OWNER/REPOSITORY, from where it loads the predictor.
+        benchmark: Measure it on the tasks of this benchmark first, and publish the results for its
+            leaderboard beside it.
+        anyway: Push a predictor that was no better than chance on prompts left out of its fit, too.
     """
 
-    predictor: str | None = option(
-        None,
-        "a folder, or a shipped name (with --space also a Hub repository; default: static)",
-        path="name",
-        word=True,
-    )
+    predictor: str | None = option(None, path="name", word=True)
     repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
-    space: str | None = option(
-        None,
-        "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "
-        "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
-        metavar="OWNER/NAME",
-    )
-    benchmark: str | None = option(
-        None,
-        "measure it on the tasks of this benchmark first, and publish the results for its "
-        "leaderboard beside it",
-        metavar="OWNER/DATASET",
-    )
-    anyway: bool = option(
-        False, "push a predictor that was no better than chance on prompts left out of its fit, too"
-    )
+    space: str | None = option(None, metavar="OWNER/NAME")
+    benchmark: str | None = option(None, metavar="OWNER/DATASET")
+    anyway: bool = False
 
     def run(self) -> None:
         """Push what was named, and print what was done."""

@@ -66,38 +66,29 @@ class Predict(
     words, sampled and with standard errors for more. The baseline without any word is the mean that
     the predictor was fitted to, or its mean prediction for single words. These are contributions to
     the prediction, not causes of what the images will look like. An HTML page shows nothing else.
+
+    Attributes:
+        targets: What to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has
+            (default: all that it has).
+        uncertainty: Also give each prediction's standard deviation; in files, columns
+            TARGET_deviation.
+        verdict: Also say how hard each prompt is among prompts that people wrote and among
+            captions, in a sentence, and which skill costs most; in files, columns `verdict`,
+            `level`, `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
+        explain: Also say what each word adds to the prediction of the first target; in files, a
+            column `explanation`; these are contributions to the prediction, not causes.
+        neighbours: With --explain: also show the K nearest prompts that people judged, where the
+            training data are here and the predictor has a space (default: 3; 0: none).
     """
 
-    targets: tuple[str, ...] | None = option(
-        None,
-        "what to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has "
-        "(default: all that it has)",
-    )
+    targets: tuple[str, ...] | None = None
     format: str | None = option(
         None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
     )
-    uncertainty: bool = option(
-        False, "also give each prediction's standard deviation; in files, columns TARGET_deviation"
-    )
-    verdict: bool = option(
-        False,
-        "also say how hard each prompt is among prompts that people wrote and among captions, in a "
-        "sentence, and which skill costs most; in files, columns `verdict`, `level`, "
-        "`easier_than_people`, `easier_than_captions`, `skill` and `cost`",
-    )
-    explain: bool = option(
-        False,
-        "also say what each word adds to the prediction of the first target; in files, a column "
-        "`explanation`. These are contributions to the prediction, not causes",
-    )
-    neighbours: int | None = option(
-        None,
-        "with --explain: also show the K nearest prompts that people judged, where the training "
-        "data are here and the predictor has a space (default: 3; 0: none)",
-        metavar="K",
-        least=0,
-        goes_with="explain",
-    )
+    uncertainty: bool = False
+    verdict: bool = False
+    explain: bool = False
+    neighbours: int | None = option(None, metavar="K", least=0, goes_with="explain")
     data_dir: str | None = option(None, goes_with="")
     image_dir: str | None = option(None, goes_with="dataset")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")

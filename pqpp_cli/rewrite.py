@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(Group):
-    """A study of people."""
+    """A study of people.
+
+    Attributes:
+        study: Also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate.
+        images_per_prompt: With --study: pairs (default: 1).
+    """
 
     TITLE = "to ask people whether it helped"
-    study: str | None = option(
-        None,
-        "also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate",
-        path="output",
-    )
+    study: str | None = option(None, path="output")
     model_name: str | None = option(None, "what pqpp generate calls the model", goes_with="study")
-    images_per_prompt: int | None = option(
-        None, "with --study: pairs (default: 1)", least=1, goes_with="study"
-    )
+    images_per_prompt: int | None = option(None, least=1, goes_with="study")
 
 
 class Rewrite(
@@ -71,24 +70,23 @@ class Rewrite(
       pqpp generate --model SDXL --model-name sdxl --file ab/prompts.csv --images-per-prompt 1 \
           --output made
       pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
+
+    Attributes:
+        chat_model: Who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model
+            that chats, which runs in this process.
+        keep: Every candidate with its verdict.
     """
 
     target: str
     candidates: str | None = option(None, "a table of prompt and candidate", path="file")
     synonyms: bool = option(False, "candidates are made by WordNet, without a model")
-    chat_model: str | None = option(
-        None,
-        "who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model that "
-        "chats, which runs in this process",
-    )
-    count: int = option(4, "rewrites for each prompt")
+    chat_model: str | None = None
+    count: int = option(4, "rewrites for each prompt", least=1)
     predictor: str = option("static", "the predictor that judges")
-    margin: float
-    confidence: float
+    margin: float = option(LIBRARY, least=0)
+    confidence: float = option(LIBRARY, least=0, below=1)
     entailment: str | None = option(LIBRARY, path="name")
-    keep: str | None = option(
-        None, "every candidate with its verdict", metavar="FILE.jsonl", path="output file"
-    )
+    keep: str | None = option(None, metavar="FILE.jsonl", path="output file")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:

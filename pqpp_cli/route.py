@@ -41,16 +41,16 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     unit of each is worth to you. A prompt that the predictor cannot read goes to the dearest route.
     On other prompts of the kind the shares are off by chance, twice in three times by no more than
     is printed; pqpp route predict --file, and Router.route, keep to the budget or share itself.
+
+    Attributes:
+        targets: What predicts the quality of each route.
+        utility: What a unit of each target is worth (default: 1 each).
     """
 
-    targets: tuple[str, ...] = option(
-        NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
-    )
+    targets: tuple[str, ...] = option(NEEDED, metavar="NAME,NAME[,...]")
     cost: tuple[float, ...] = option(NEEDED, "each route's cost of an answer", metavar="C,C[,...]")
     names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
-    utility: tuple[float, ...] | None = option(
-        None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
-    )
+    utility: tuple[float, ...] | None = option(None, metavar="U,...")
     budget: float | None = option(LIBRARY, metavar="C")
     share: float | None = option(LIBRARY, metavar="P")
     floor: float | None = option(LIBRARY, metavar="Q")

@@ -56,11 +56,13 @@ class Indexed(Group):
 
 
 class SourceOptions(Group):
-    """Images, or embeddings of them."""
+    """Images, or embeddings of them.
 
-    source: str = option(
-        NEEDED, "images, or embeddings", metavar="IMAGES_OR_NPY", path="name", word=True
-    )
+    Attributes:
+        source: Images, or embeddings.
+    """
+
+    source: str = option(NEEDED, metavar="IMAGES_OR_NPY", path="name", word=True)
     ids: str | None = option(None, "of embeddings, an id a line (default: numbers)", path="file")
     batch_size: int = option(64, "images at once, on a GPU")
 
@@ -142,15 +144,16 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
     Embed a column of texts, or the images that a column names, from Parquet or CSV into a
     folder of shards, which pqpp search build takes, and for texts pqpp search retrieve.
+
+    Attributes:
+        image_dir: The folder of the images; texts are embedded without.
     """
 
     SHARD_SIZE = 10_000
     model: str = option(NEEDED, "as of pqpp search build")
     file: str = option(NEEDED, "texts or images' paths", path="file")
     column: str = option("prompt", "its column of them")
-    image_dir: str | None = option(
-        None, "the folder of the images; texts are embedded without", path="images"
-    )
+    image_dir: str | None = option(None, path="images")
     batch_size: int = option(64, "texts at once, on a GPU")
     output: str = option(NEEDED, "the folder to write", path="output")
     shard_size: int | None = option(None, "rows of a shard (default: 10000)")
@@ -267,6 +270,9 @@ class SearchRetrieve(
     the queries; their rows' numbers do if there is none. A name in .trec writes the format of TREC;
     .csv, .jsonl and .parquet have the columns query_id, prompt, image, rank, score and model, as
     pqpp build --runs reads them.
+
+    Attributes:
+        output: The run to write.
     """
 
     SHARD_SIZE = 1000
@@ -281,7 +287,6 @@ class SearchRetrieve(
     name: str | None
     output: str = option(
         NEEDED,
-        "the run to write",
         path="output file",
         holds=("text", "Parquet", "gzip"),
         endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),

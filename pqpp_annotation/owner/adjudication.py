@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import Adjudication, Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.study import Study
@@ -51,7 +51,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     """Return an item with all current votes on it.
 
     Raises:
-        AnswerError: There is no such item.
+        AnnotationError: There is no such item.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -63,7 +63,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
     if item is None:
-        raise AnswerError(f"there is no item {item_id}; choose one from the list")
+        raise AnnotationError(f"there is no item {item_id}; choose one from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
     votes: dict[int | None, list] = defaultdict(list)
@@ -112,7 +112,7 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         choice: The value, as JSON.
 
     Raises:
-        AnswerError: The image is not of this item, or the value none of the choices.
+        AnnotationError: The image is not of this item, or the value none of the choices.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -127,14 +127,16 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
     """
     part = next((asked for asked in case.parts if str(asked.image_id or "") == image), None)
     if part is None:
-        raise AnswerError(f"image {image[:20]!r} is not of this item; load the page again")
+        raise AnnotationError(f"image {image[:20]!r} is not of this item; load the page again", 409)
     allowed = {json.dumps(value, sort_keys=True): value for value in choices_of(db.study, part)}
     value = None
     if choice:
         try:
             value = allowed[json.dumps(parse_json(choice), sort_keys=True)]
         except (ValueError, KeyError):
-            raise AnswerError("this is not one of the choices; load the page again") from None
+            raise AnnotationError(
+                "this is not one of the choices; load the page again", 409
+            ) from None
     same = Adjudication.item_image_id.is_not_distinct_from(part.image_id)
     db.execute(delete(Adjudication).where(Adjudication.item_id == case.item.id, same))
     if value is not None:

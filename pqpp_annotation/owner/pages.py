@@ -11,7 +11,7 @@ from fastapi import Path as InPath
 from fastapi.responses import Response
 from sqlalchemy import update
 
-from pqpp_annotation.errors import AnswerError, NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages.language import Language
 from pqpp_annotation.owner.adjudication import answers_of, case_of, choices_of, decide
 from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
@@ -127,7 +127,7 @@ FormText = Annotated[str, Form()]
 def owner_alone(visit: Here) -> None:
     """Refuse everybody but an owner."""
     if visit.person().role != "owner":
-        raise NotAllowedError("this page is for the owner only")
+        raise AnnotationError("this page is for the owner only", 403)
 
 
 pages = APIRouter(prefix="/owner", dependencies=[Depends(owner_alone)])
@@ -235,7 +235,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     look = visit.site.watch.look(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
-        raise AnswerError(f"there is no annotator {person}; choose one from the list")
+        raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
     answers, count = answers_of(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
@@ -331,7 +331,7 @@ def download_file(visit: Here, name: str) -> Response:
     from pqpp_files.write_table import table_text
 
     if name not in DOWNLOADS:
-        raise AnswerError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there")
+        raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.look(fresh=True)  # a file is kept, and paid by
     rows = list(DOWNLOADS[name](visit.site.watch))
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
-from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -50,16 +50,16 @@ def add_person(
         outside_key: By what a person behind a shared link is found again.
 
     Raises:
-        StoreError: The name is taken or empty, the role unknown, the password too short.
+        AnnotationError: The name is taken or empty, the role unknown, the password too short.
     """
     password_hash = password and _hashed(password)
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise StoreError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
+        raise AnnotationError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
     if role not in PERSON_ROLES:
-        raise StoreError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
+        raise AnnotationError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
     if find_person(db, name):
-        raise StoreError(f"name {name!r} is taken; choose another")
+        raise AnnotationError(f"name {name!r} is taken; choose another")
     person = Person(
         name=name,
         role=role,
@@ -78,11 +78,11 @@ def person_by_id(db: Transaction, person_id: int, lock: bool = False) -> Person:
     """Return a person; locked, no other transaction writes it until this one ends.
 
     Raises:
-        NotAllowedError: There is none.
+        AnnotationError: There is none.
     """
     person = db.get(Person, person_id, with_for_update=lock or None)
     if person is None:
-        raise NotAllowedError("this study has no such person; open your link again")
+        raise AnnotationError("this study has no such person; open your link again", 403)
     return person
 
 
@@ -144,7 +144,7 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
             nothing. Either way the row stays, so that an export can say how many withdrew.
 
     Raises:
-        StoreError: An owner who has decided on items is to be deleted.
+        AnnotationError: An owner who has decided on items is to be deleted.
     """
     now = db.now()
     person = person_by_id(db, person_id, lock=True)
@@ -168,7 +168,7 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
 def _delete_answers(db: Transaction, person: Person) -> None:
     """Remove what a person said, and the places that it took."""
     if db.scalar(select(Adjudication.id).where(Adjudication.person_id == person.id).limit(1)):
-        raise StoreError("an owner who has decided on items cannot be deleted; use anonymous")
+        raise AnnotationError("an owner who has decided on items cannot be deleted; use anonymous")
     own = Assignment.person_id == person.id
     if person.role == "annotator" and person.reopened is None:
         done = select(Assignment.item_id).where(own, Assignment.finished.is_not(None))
@@ -190,7 +190,9 @@ def _hasher() -> tuple[Any, str]:
 
 def _hashed(password: str) -> str:
     if not _LEAST_PASSWORD <= len(password) <= _MOST_PASSWORD:
-        raise StoreError(f"the password has {len(password)} characters; {_LEAST_PASSWORD} or more")
+        raise AnnotationError(
+            f"the password has {len(password)} characters; {_LEAST_PASSWORD} or more"
+        )
     with _HASHING:
         return _hasher()[0].hash(password)
 
@@ -211,17 +213,17 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
             link; `sign-out` ends all sessions.
 
     Raises:
-        StoreError: The decision is another, or the person is no annotator.
+        AnnotationError: The decision is another, or the person is no annotator.
     """
     person = person_by_id(db, person_id, lock=True)
     if decision not in DECISIONS:
-        raise StoreError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
+        raise AnnotationError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
     if decision == "sign-out":
         db.execute(delete(SessionRow).where(SessionRow.person_id == person.id))
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":
-        raise StoreError(f"{person.name} is not an annotator, and can only be signed out")
+        raise AnnotationError(f"{person.name} is not an annotator, and can only be signed out")
     elif decision in ("stop", "resume"):
         person.stopped = db.now() if decision == "stop" else None
     elif decision in ("refuse", "reopen"):
@@ -291,11 +293,11 @@ def say(db: Transaction, message: str, person_id: int | None = None) -> None:
     """Keep what the owner says to a person, or to everybody; "" takes it back.
 
     Raises:
-        StoreError: It is too long.
+        AnnotationError: It is too long.
     """
     message = message.strip()
     if len(message) > _LONGEST or "\0" in message:
-        raise StoreError(
+        raise AnnotationError(
             f"message: it has {len(message):,} characters; at most {_LONGEST:,} may be sent"
         )
     if person_id is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, update
 
-from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
 from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store.items import count_items
@@ -52,13 +52,13 @@ def allowed_person(db: Transaction, person_id: int) -> Person:
     """Return a person who may see items.
 
     Raises:
-        NotAllowedError: The person has withdrawn, or has not consented.
+        AnnotationError: The person has withdrawn, or has not consented.
     """
     person = person_by_id(db, person_id)
     if person.withdrawn is not None:
-        raise NotAllowedError("you have left this study; nothing more is asked of you")
+        raise AnnotationError("you have left this study; nothing more is asked of you", 403)
     if db.study.consent and person.consented is None:
-        raise NotAllowedError("the consent text comes first; read it and agree")
+        raise AnnotationError("the consent text comes first; read it and agree", 403)
     return person
 
 
@@ -66,11 +66,11 @@ def own_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """Return an assignment of a person, with the columns of its table.
 
     Raises:
-        NotAllowedError: It was given to another, or to nobody.
+        AnnotationError: It was given to another, or to nobody.
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
-        raise NotAllowedError("this item was not given to you; go on with your own")
+        raise AnnotationError("this item was not given to you; go on with your own", 403)
     return assignment
 
 
@@ -90,7 +90,7 @@ def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem
     """Return an item that the person was given before, with the answers.
 
     Raises:
-        NotAllowedError: It was given to another, or to nobody.
+        AnnotationError: It was given to another, or to nobody.
     """
     allowed_person(db, person_id)
     return shown_of(db, own_assignment(db, person_id, assignment_id))
@@ -211,7 +211,7 @@ def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Tr
     """Return the right answers of a training item that the person has answered.
 
     Raises:
-        NotAllowedError: It is another's, no training item, or not answered yet.
+        AnnotationError: It is another's, no training item, or not answered yet.
     """
     return _feedback_on(db, own_assignment(db, person_id, assignment_id))
 
@@ -219,7 +219,7 @@ def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Tr
 def _feedback_on(db: Transaction, assignment: Row) -> TrainingFeedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise NotAllowedError("only a training item that was answered has feedback")
+        raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
@@ -356,7 +356,7 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
         can hold.
 
     Raises:
-        NotAllowedError: The person has not consented, or has withdrawn.
+        AnnotationError: The person has not consented, or has withdrawn.
     """
     person = allowed_person(db, person_id)
     training = end_try(db, person, db.now())
@@ -373,12 +373,12 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     """Pass over an item that is not finished; its place is free for others.
 
     Raises:
-        NotAllowedError: It is another's, or a training item.
+        AnnotationError: It is another's, or a training item.
     """
     allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
     if content_of(db, assignment.item_id)[0].purpose == "training":
-        raise NotAllowedError("a training item cannot be skipped; answer it")
+        raise AnnotationError("a training item cannot be skipped; answer it", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.strip import stripped
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import FileError
@@ -202,8 +202,8 @@ def checked_images(
         Name to what is known of it, in the same order.
 
     Raises:
-        StudyError: Images are missing, broken, of another type or too large; one line that names
-            the first and says how many there are.
+        AnnotationError: Images are missing, broken, of another type or too large; names the first,
+            and says how many there are.
 
     Example:
         >>> from pqpp_annotation.study.study import study_of
@@ -212,7 +212,7 @@ def checked_images(
         ...     pass
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StudyError: image a.png: there is no such file nowhere/a.png; ...
+        pqpp_annotation.errors.AnnotationError: image a.png: there is no such file ...
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
@@ -228,7 +228,7 @@ def checked_images(
         ]
         if faults:
             more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
-            raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
+            raise AnnotationError(f"{faults[0]}; correct the table or the folder{more}")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.take_back()

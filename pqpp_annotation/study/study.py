@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import TaskKind, task_kind
 from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
 from pqpp_files.foreign.yaml_values import read_yaml
@@ -111,7 +111,7 @@ class Study(Options):
         >>> study_of({"name": "mine", "kind": "rating", "people_per_itm": 2})
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StudyError: a study has no `people_per_itm`; did you mean ...
+        pqpp_annotation.errors.AnnotationError: a study has no `people_per_itm`; did you mean ...
     """
 
     name: str = option(NEEDED, "lower-case letters, digits and hyphens")
@@ -150,13 +150,13 @@ class Study(Options):
         """Check what depends on others."""
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
-            raise StudyError(
+            raise AnnotationError(
                 f"name is {self.name!r:.80}; use lower-case letters, digits and hyphens"
             )
         if not self.database:
-            raise StudyError("database: it is empty; name a file, or $NAME of a variable")
+            raise AnnotationError("database: it is empty; name a file, or $NAME of a variable")
         if re.match(r"\w[\w+]*://", self.database):
-            raise StudyError(
+            raise AnnotationError(
                 "database is a URL, which may hold a password; put it in a variable and name "
                 "that: $DATABASE"
             )
@@ -192,8 +192,8 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 
     Raises:
-        StudyError: There is none, it is no YAML, or a setting is unknown or impossible; one line
-            that names the file and the setting.
+        AnnotationError: There is none, it is no YAML, or a setting is unknown or impossible; one
+            line that names the file and the setting.
 
     Example:
         >>> import tempfile
@@ -202,15 +202,15 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         >>> read_study(path)
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StudyError: ...study.yaml: `people_per_item` is 0; it must be ...
+        pqpp_annotation.errors.AnnotationError: ...study.yaml: `people_per_item` is 0; it ...
     """
     place = expanded(path)
     hint = "; a study file is made by pqpp annotate init"
-    given = read_yaml(place, hint, hint, StudyError)
+    given = read_yaml(place, hint, hint, AnnotationError)
     try:
         return study_of(given, place.parent)
-    except StudyError as error:
-        raise StudyError(f"{path}: {error}") from None
+    except AnnotationError as error:
+        raise AnnotationError(f"{path}: {error}") from None
 
 
 def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
@@ -221,7 +221,7 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         folder: What its paths are relative to.
 
     Raises:
-        StudyError: A setting is unknown, impossible or missing.
+        AnnotationError: A setting is unknown, impossible or missing.
 
     Example:
         >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
@@ -230,14 +230,14 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
     rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:
-            raise StudyError(f"{name}: it is missing; see pqpp annotate init --help")
+            raise AnnotationError(f"{name}: it is missing; see pqpp annotate init --help")
     task = given.get("task") or {}
     if not isinstance(task, Mapping):
-        raise StudyError(f"task: {task!r:.60} came; settings of the kind of task are needed")
+        raise AnnotationError(f"task: {task!r:.60} came; settings of the kind of task are needed")
     try:
         # The kind's settings are of any type, and its own to check.
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
         return dataclasses.replace(made, task={str(key): value for key, value in task.items()})
     except RecipeError as error:
         said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
-        raise StudyError(said) from None
+        raise AnnotationError(said) from None

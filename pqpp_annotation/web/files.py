@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import item_of_session
 from pqpp_annotation.store.items import keep_copy
 from pqpp_annotation.store.tables import Asset
@@ -53,7 +53,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
     name_of = visit.site.sessions.image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
-        raise NotAllowedError("this study has no such image")
+        raise AnnotationError("this study has no such image", 403)
     return send_image(visit, shown)
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from uvicorn.supervisors import Multiprocess
 
-from pqpp_annotation.errors import AnnotationError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
 from pqpp_annotation.store.access import all_links, keep_url, kept_url
@@ -169,15 +169,14 @@ def serve(
         key: File of its key.
 
     Raises:
-        StudyError: The study file cannot be used, only one of certificate and key is given, or
-            the address cannot be listened at.
-        StoreError: The database cannot be opened, or another server has it.
+        AnnotationError: The study file or its database cannot be used, another server has it, only
+            one of certificate and key is given, or the address cannot be listened at.
     """
     if (certificate is None) != (key is None):
-        raise StudyError("TLS needs both --certificate and --key; give both or neither")
+        raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
     for file in filter(None, (certificate, key)):
         if not Path(file).is_file():
-            raise StudyError(
+            raise AnnotationError(
                 f"there is no file {file}; --certificate and --key name files in PEM form"
             )
     study, root = read_study(path), _checked_root(url, root_path)
@@ -185,7 +184,9 @@ def serve(
         held.enter_context(_ending_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
         if workers > 1 and store.is_sqlite:
-            raise StudyError("--workers: an SQLite file has one process; use PostgreSQL, or one")
+            raise AnnotationError(
+                "--workers: an SQLite file has one process; use PostgreSQL, or one"
+            )
         held.enter_context(store.serving())
         listener = held.enter_context(_listener(host, port))
         secret = read_secret(Path(path).resolve().parent, study.name)
@@ -246,13 +247,13 @@ def _checked_root(url: str | None, root_path: str | None) -> str:
     """Return what stands before every path, "" for nothing.
 
     Raises:
-        StudyError: The address or the path cannot be one.
+        AnnotationError: The address or the path cannot be one.
     """
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
-        raise StudyError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
+        raise AnnotationError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
     root = (urlsplit(url or "").path if root_path is None else root_path).rstrip("/")
     if root and not re.fullmatch(r"(/[\w.~-]+)+", root):
-        raise StudyError(f"--root-path {root!r:.80}: write it like /colours")
+        raise AnnotationError(f"--root-path {root!r:.80}: write it like /colours")
     return root
 
 
@@ -263,7 +264,9 @@ def _listener(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error)
-        raise StudyError(f"{host} port {port}: {said}; name another by --host and --port") from None
+        raise AnnotationError(
+            f"{host} port {port}: {said}; name another by --host and --port"
+        ) from None
 
 
 @contextlib.contextmanager

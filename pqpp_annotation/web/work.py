@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
 from pqpp_annotation.store.answers import save_answer
@@ -234,12 +234,12 @@ class ShownTask:
         """Return the id of an image that the page names.
 
         Raises:
-            AnswerError: The item has no image of this name.
+            AnnotationError: The item has no image of this name.
         """
         if name is None:
             return None
         if name not in self._ids:
-            raise AnswerError("image: it is not one of this item; answer those shown")
+            raise AnnotationError("image: it is not one of this item; answer those shown", 409)
         return self._ids[name]
 
     def kept(self, value: Mapping[str, Any]) -> Mapping[str, Any]:

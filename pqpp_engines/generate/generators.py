@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_engines.errors import EngineError, ImageRefusedError
+from pqpp_engines.errors import EngineError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, image_header, open_image
 from pqpp_files.hashes import sha256_of
@@ -132,25 +132,26 @@ class CommandGenerator(Generator):
             try:
                 done = run_outside(words, self.seconds)
             except subprocess.TimeoutExpired:
-                raise ImageRefusedError(
-                    f"`command`: no image after {self.seconds:g} s; give it more time"
+                raise EngineError(
+                    f"`command`: no image after {self.seconds:g} s; give it more time", True
                 ) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
                     raise EngineError(f"`command`: {words[0]:.80}: {error.strerror}") from None
-                raise ImageRefusedError(
+                raise EngineError(
                     "`command`: the prompt is too long for a command, or holds a character that "
-                    "none may hold; correct it"
+                    "none may hold; correct it",
+                    True,
                 ) from None
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             if done.returncode:
-                raise ImageRefusedError(
-                    f"`command`: it ended with {done.returncode} ({''.join(said)})"
+                raise EngineError(
+                    f"`command`: it ended with {done.returncode} ({''.join(said)})", True
                 )
             try:
                 return Made(open_image(output))
             except FileError:
-                raise ImageRefusedError("`command`: it wrote no image to {output}") from None
+                raise EngineError("`command`: it wrote no image to {output}", True) from None
 
 
 def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:

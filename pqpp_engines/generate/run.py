@@ -5,17 +5,21 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_engines.errors import EngineError, ImageRefusedError
+import pyarrow as pa
+
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.shards import ShardStore
+from pqpp_files.shards import ERROR, ShardStore, cell_texts, ids_of
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
 _LISTED = ("prompt_id", "prompt", "model", "seed", "sha256")  # of an image, in the metadata
@@ -89,7 +93,7 @@ def generate(
 
     store = ShardStore(output)
     store.check()
-    check_job(generator, images_per_prompt, batch_size)
+    check_name(generator)
     _check_ids(prompts)
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
@@ -157,7 +161,7 @@ def make_images(
         wanted: The images.
         root: The folder that has `images`.
         batch_size: How many at a time.
-        go_on: Whether an `ImageRefusedError` is the refusal of one image and ends no job.
+        go_on: Whether an `EngineError` that refuses one image ends no job.
 
     Raises:
         EngineError: One that is there was made otherwise, or the generator cannot go on.
@@ -180,19 +184,16 @@ def make_images(
 def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Made]:
     try:
         return generator.make(batch)
-    except ImageRefusedError as error:
-        if not go_on:
+    except EngineError as error:
+        if not (go_on and error.refuses_image):
             raise
         if len(batch) == 1:
             return [Made(None, None, {"refused": str(error)})]
         return [made for image in batch for made in _made(generator, [image], go_on)]
 
 
-def check_job(generator: Generator, images: int, batch_size: int) -> None:
-    """Refuse numbers below 1, and a model whose name cannot be that of a file."""
-    for option, value in (("images per prompt", images), ("batch size", batch_size)):
-        if value < 1:
-            raise EngineError(f"{option} {value}: give 1 or more")
+def check_name(generator: Generator) -> None:
+    """Refuse a model whose name cannot be that of a file."""
     if not _NAME.fullmatch(generator.name):
         raise EngineError(
             f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "
@@ -288,3 +289,105 @@ def list_images(store: ShardStore) -> None:
             line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     store.put(METADATA, "".join(lines).encode())
+
+
+@dataclass
+class GenerateShard:
+    """A job of `pqpp_files.shards`: from the rows of prompts to images, and a row for each.
+
+    The images are what `generate` makes, in the same files; one that is there is not made again, so
+    that a killed job loses one batch and no shard.
+
+    Args:
+        open_generator: Loads what makes them, when the first shard comes.
+        output: The folder; images lie in `images/{prompt_id}/{model}_{i}.png`.
+        images_per_prompt: How many of each.
+        batch_size: How many at a time.
+        column: The column of prompts; those of ids are `prompt_id`.
+
+    Returns:
+        `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
+        `sha256` and `error`: why there is no image of a prompt that is no text, or that the
+        generator refuses while it makes others.
+
+    Example:
+        >>> import pyarrow as pa, tempfile
+        >>> from PIL import Image
+        >>> from pqpp_engines.generate import Generator, Made
+        >>> class Grey(Generator):
+        ...     name, settings = "grey", {}
+        ...     def make(self, wanted):
+        ...         return [Made(Image.new("L", (8, 8), 128)) for one in wanted]
+        >>> job = GenerateShard(Grey, tempfile.mkdtemp(), images_per_prompt=1)
+        >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
+        >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
+        (['a/grey_0.png', None], 'the prompt is a NoneType, not a text')
+    """
+
+    open_generator: Callable[[], Generator]
+    output: str
+    images_per_prompt: int = 2
+    batch_size: int = 1
+    column: str = "prompt"
+
+    @cached_property
+    def generator(self) -> Generator:
+        """What makes the images."""
+        return self.open_generator()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the rows depend on besides the prompts."""
+        return {
+            "job": "generate",
+            "column": self.column,
+            "images_per_prompt": self.images_per_prompt,
+            "model": self.generator.name,
+            **self.generator.settings,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the model behind: each process loads its own."""
+        return {name: value for name, value in vars(self).items() if name != "generator"}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Make the images, and return what is told of them."""
+        check_name(self.generator)
+        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        ids, wrong = ids_of(table, "prompt_id")
+        faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
+        asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
+        good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
+        made: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for image in self._made(good):
+            made[image.wanted.prompt_id].append(self._row(image))
+        rows: list[dict[str, Any]] = []
+        for prompt, fault in zip(asked, faults, strict=True):
+            bad = {**prompt, "model": self.generator.name, ERROR: fault}
+            rows += [bad] if fault else made[prompt["prompt_id"]]
+        names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
+        kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
+        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
+        return pa.Table.from_pylist(rows, schema)
+
+    def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:
+        """Make images in their order; where none at all can be made, it is no fault of a prompt."""
+        wanted = wanted_images(self.generator, prompts, self.images_per_prompt)
+        store = ShardStore(self.output)
+        done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
+        if len(prompts) > 1 and all(image.refusal for image in done):
+            raise EngineError(f"no image of {len(prompts)} prompts can be made: {done[0].refusal}")
+        return sorted(done, key=lambda image: image.wanted.index)
+
+    def _row(self, image: MadeImage) -> dict[str, Any]:
+        wanted, name = image.wanted, self.generator.name
+        file = image_name(self.generator, wanted).removeprefix(f"{IMAGES}/")
+        return {
+            "file_name": None if image.refusal else file,
+            "prompt_id": wanted.prompt_id,
+            "prompt": wanted.prompt,
+            "model": name,
+            "index": wanted.index,
+            **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
+            ERROR: image.refusal,
+        }

@@ -10,7 +10,6 @@ captions of a pair, by the pair's cosine. Chance is not shared, so what the most
 part of the variance that is no chance.
 """
 
-import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -82,7 +81,7 @@ class Judge:
             probability of one half or more.
 
     Raises:
-        EngineError: The predictor does not know how sure it is, or a number is out of range.
+        EngineError: The predictor does not know how sure it is.
         PredictorError: NLTK's WordNet or stopwords are not installed.
 
     Example:
@@ -102,12 +101,6 @@ class Judge:
         most_added: float = 1.0,
         entailment: str | None = None,
     ) -> None:
-        if not 0 <= confidence < 1:
-            raise EngineError(f"confidence {confidence}: give a number from 0 to below 1")
-        if not most_added >= 0:
-            raise EngineError(f"most_added {most_added}: give 0 or more")
-        if not (math.isfinite(margin) and margin >= 0):
-            raise EngineError(f"margin {margin}: give 0 or more")
         self.target, self.margin, self.confidence = target, margin, confidence
         self.least_cosine, self.most_added = least_cosine, most_added
         self.predictor_name = predictor

@@ -45,16 +45,11 @@ class Writer:
         count: Rewrites of each prompt.
         target: What shall become better: for one of retrieval it is told to expand a query.
         instruction: What it is told; one of the files beside this one if left out.
-
-    Raises:
-        EngineError: The count is below 1.
     """
 
     def __init__(
         self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
     ) -> None:
-        if count < 1:
-            raise EngineError(f"{count} rewrites: give 1 or more")
         measure = measure_of(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
@@ -103,17 +98,12 @@ class Synonyms:
     Args:
         count: Candidates of each query, at most.
 
-    Raises:
-        EngineError: The count is below 1.
-
     Example:
         >>> Synonyms(4)("a couch")
         ['a couch sofa', 'a sofa', 'a couch lounge', 'a lounge']
     """
 
     def __init__(self, count: int = 8) -> None:
-        if count < 1:
-            raise EngineError(f"{count} rewrites: give 1 or more")
         self.count = count
 
     def __call__(self, prompt: str) -> list[str]:
@@ -236,7 +226,7 @@ def write_study(
         How many prompts are in the study.
 
     Raises:
-        EngineError: No prompt was rewritten, two have one id, or there are no images.
+        EngineError: No prompt was rewritten.
 
     Example:
         >>> import tempfile
@@ -248,10 +238,6 @@ def write_study(
         7-0,a cat,7-original/sdxl_0.png,original
         7-0,a cat,7-rewritten/sdxl_0.png,rewritten
     """
-    if images_per_prompt < 1:
-        raise EngineError(f"images per prompt {images_per_prompt}: give 1 or more")
-    if len(set(prompt_ids)) < len(prompt_ids):
-        raise EngineError("two prompts have one prompt_id; give each one of its own")
     place = expanded(folder)
     check_output_folder(place)
     prompts: list[tuple[Any, ...]] = []

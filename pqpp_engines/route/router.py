@@ -256,11 +256,7 @@ class Router:
         return cls(
             [Route(**route) for route in saved["routes"]],
             Rule(**saved["rule"]),
-            saved["predictor"],
-            saved["price"],
-            saved["shares"],
-            saved["prompts"],
-            saved.get("revision"),
+            *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
         )
 
     def _facts(self) -> dict[str, Any]:

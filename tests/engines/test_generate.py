@@ -14,7 +14,7 @@ from support.draw import COMMAND
 
 from pqpp_backbones.errors import CheckpointError
 from pqpp_cli.main import main
-from pqpp_engines.errors import EngineError, ImageRefusedError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
 from pqpp_engines.generate.generators import Generator, Wanted
 
@@ -114,8 +114,9 @@ def test_commands_that_fail(program, tmp_path):
 def test_a_prompt_that_no_command_takes_is_refused_alone(prompt):
     (made,) = CommandGenerator(COMMAND, "x").make([Wanted("p", "a {seed} {output}", 0, 7)])
     assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came
-    with pytest.raises(ImageRefusedError):
+    with pytest.raises(EngineError) as caught:
         CommandGenerator(COMMAND, "x").make([Wanted("p", prompt, 0, 7)])
+    assert caught.value.refuses_image
 
 
 def test_a_prompt_is_never_run_as_a_command(tmp_path):
