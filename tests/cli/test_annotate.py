@@ -98,21 +98,6 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     store.close()
 
 
-def test_prompts_are_added_to_a_study(folder, capsys):
-    assert init() == 0
-    write_table(folder, 9)
-    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 0
-    assert "added: 3 items" in capsys.readouterr().out
-    assert init() == 2
-    assert "--add adds prompts to it" in capsys.readouterr().err
-    rewrite(
-        folder / "prompts.csv",
-        lambda rows: [row | {"prompt": "another"} for row in rows[:2]] + rows[2:],
-    )
-    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 2
-    assert "prompt_id q0 is there already with another prompt" in capsys.readouterr().err
-
-
 def test_images_come_from_addresses(folder, capsys, monkeypatch):
     with serve() as server:
         address = server.url.rstrip("/")

@@ -3,7 +3,6 @@
 import csv
 import re
 import shutil
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 from support.file_server import serve
 
-from pqpp_cli.demo import _ask
 from pqpp_cli.main import main
 from pqpp_datasets import sources
 
@@ -109,13 +107,3 @@ def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monk
     assert out.rstrip().endswith('now a prompt of yours: pqpp predict "..."')
     again = demo(tmp_path, capsys)
     assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]
-
-
-def test_a_person_at_a_terminal_is_asked_for_prompts(capsys, monkeypatch):
-    lines = iter(["nine red dogs on a table", ""])
-    monkeypatch.setattr("builtins.input", lambda text: next(lines))
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    _ask()
-    assert "hard: counts nine things\neasier than " in capsys.readouterr().out
-    assert not list(lines)

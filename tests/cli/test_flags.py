@@ -47,11 +47,6 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
         assert "came twice, 'a' and 'b'; give it once" in capsys.readouterr().err
 
 
-def test_a_flag_without_its_value_is_told(capsys):
-    assert main(["predict", "--file=--"]) == 2
-    assert "--file: it is empty" in capsys.readouterr().err
-
-
 def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fit.yaml").write_text("dataset: a.csv\ntargets: [x, y]\nfolds: 3\noutput: new\n")

@@ -15,7 +15,6 @@ from PIL import Image
 from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, ChatError
-from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import EndpointGenerator, FolderGenerator, generate, seed_of
 from pqpp_engines.generate.endpoint import KEY
@@ -133,20 +132,6 @@ def test_calls_and_money_are_limited(server, tmp_path):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
     assert len(server.asked) == 4  # refused before anything was asked
     assert generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1).made == 1  # what is left
-
-
-def test_the_command_asks_an_endpoint_within_limits(server, tmp_path, capsys):
-    (tmp_path / "p.txt").write_text("a red cat\na blue dog\n")
-    words = ["generate", "--images-url", server.url, "--images-model", "flux", "--file",
-             str(tmp_path / "p.txt"), "--output", str(tmp_path / "out"), "--images-per-prompt", "1",
-             "--price-per-image", "0.04", "--most-money"]  # fmt: skip
-    server.faults = [(400, "content policy")]
-    assert main([*words, "1"]) == 0
-    said = capsys.readouterr().err
-    assert "1 images made" in said and "1 could not be had, as content policy" in said
-    assert "2 calls" in said and "0.0400 spent" in said and SECRET not in said
-    assert main([*words, "0.01"]) == 2
-    assert "1 calls may cost 0.04, 0.01 is allowed" in capsys.readouterr().err
 
 
 @pytest.fixture
