@@ -138,7 +138,7 @@ def _at_work(
         images = sorted(shown.images, key=lambda image: image.id)
         drawn = [random.Random(f"{seed} {shown.prompt} {image.sha256}") for image in images]
         truths = [
-            truth.get(image.sha256, own.random()) for image, own in zip(images, drawn, strict=True)
+            truth.get(one.sha256, own.random()) for one, own in zip(images, drawn, strict=True)
         ]
         right: dict[int | None, float] = {
             image.id: value for image, value in zip(images, truths, strict=True)

@@ -49,9 +49,7 @@ def tool_records(tool: str, tables: Mapping[str, Iterable[Row]]) -> dict[str, It
     """
     name = next((name for name in _QUESTIONS if name in tables), None)
     if name is None:
-        raise AnnotationError(
-            f"{tool}: it has no form for {', '.join(tables)}; write csv or parquet"
-        )
+        raise AnnotationError(f"{tool}: no form for {', '.join(tables)}; write csv or parquet")
     question = _QUESTIONS[name]
     units: dict[tuple, tuple[Row, list[Row]]] = {}
     for row in tables[name]:
@@ -103,14 +101,10 @@ def _argilla(number: int, data: Row, rows: list[Row], question: str) -> Row:
     }
 
 
-def _argilla_fields(record: Mapping[str, Any]) -> Row:
-    return {**(record.get("metadata") or {}), **(record.get("fields") or {})}
-
-
 _Write = Callable[[int, Row, list[Row], str], Row]
 TOOLS: dict[str, tuple[_Write, Callable[[Mapping[str, Any]], Any]]] = {
     "label-studio": (_label_studio, lambda record: record.get("data") or record),
-    "argilla": (_argilla, _argilla_fields),
+    "argilla": (_argilla, lambda r: (r.get("metadata") or {}) | (r.get("fields") or {})),
 }
 """Tool to what writes a record, and what gives the prompt and the images of one."""
 

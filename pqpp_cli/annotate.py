@@ -233,9 +233,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise RecipeError(
-                    f"`set` {name}: it has an option or a word of its own; see --help"
-                )
+                raise RecipeError(f"`set` {name}: it has an option of its own; see --help")
 
     def run(self) -> None:
         """Make a study, or add prompts to one."""
@@ -249,9 +247,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             return
         place = Path(self.study)
         if place.exists():
-            raise RecipeError(
-                f"{place} is there already; `add` adds prompts to it, or name another"
-            )
+            raise RecipeError(f"{place} is there already; `add` adds to it, or name another")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
         if self.title is not None:
@@ -357,9 +353,7 @@ class AnnotateInvite(StudyFile, Address, Command):
         if self.password_file and not self.name:
             raise RecipeError("`password_file`: say whose it is by `name`")
         if self.name and not (self.password_file or self.list or self.revoke is not None):
-            raise RecipeError(
-                "`name`: give the password by `password_file` FILE, - is standard input"
-            )
+            raise RecipeError("`name`: give the password by `password_file` FILE, - is stdin")
 
     def run(self) -> None:
         """Make links, list them, end one, or add a person with a password."""
@@ -371,8 +365,10 @@ class AnnotateInvite(StudyFile, Address, Command):
                 print(f"revoked: link {self.revoke}")
             elif self.list:
                 print(f"{'id':>6}  {'role':9}  {'state':8}  label")
-                for invitation in all_links(store):
-                    print(visible(_line_of(invitation, store.clock())))
+                for link in all_links(store):
+                    state = link.state(store.clock())
+                    state = "shared" if link.is_shared and state == "open" else state
+                    print(visible(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}"))
             elif self.name:
                 self._add_person(store, self.name)
             else:
@@ -399,32 +395,18 @@ class AnnotateInvite(StudyFile, Address, Command):
         """Add a person with a password, or give one that is there another password."""
         from pqpp_annotation.store.people import add_person, find_person, set_password
 
-        password = _password_in(self.password_file or "-")
-        known = find_person(store, name)
+        path = self.password_file or "-"
+        try:
+            line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
+        except UnicodeDecodeError:
+            raise RecipeError(f"`password_file` {path}: it is not text") from None
+        password, known = line.strip("\r\n"), find_person(store, name)
         if known is not None:
             set_password(store, known.id, password)
             print(visible(f"changed: the password of {known.name}; sessions have ended"))
             return
         person = add_person(store, name, self.role, password)
         print(visible(f"added: {person.name} ({person.role}), who signs in by a password"))
-
-
-def _password_in(path: str) -> str:
-    try:
-        line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
-    except UnicodeDecodeError:
-        raise RecipeError(f"`password_file` {path}: it is not text") from None
-    return line.strip("\r\n")
-
-
-def _line_of(invitation: Any, now: int) -> str:
-    """Return an invitation in a line."""
-    state = "used" if invitation.person_id else "shared" if invitation.is_shared else "not used"
-    if invitation.revoked:
-        state = "revoked"
-    elif invitation.expires <= now:
-        state = "expired"
-    return f"{invitation.id:>6}  {invitation.role:9}  {state:8}  {invitation.label}"
 
 
 class AnnotateServe(StudyFile, Command):

@@ -233,22 +233,18 @@ class BenchPredictors(Compared):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
         if self.eval_results:
-            self._write_results(run)
+            from pqpp_models.bench.eval_results import write_results
+
+            named = self.listed_as or self.dataset or ""
+            files, lines = write_results(run, self.eval_results, named, not self.listed_as)
+            note(*lines)
+            for file in files:
+                print(f"written: {file}", file=sys.stderr)
         if self.report:
             spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"without pictures of spaces: {reason}")
             emit(render_report(run, published, spaces, self.explain), self.report)
-
-    def _write_results(self, run: BenchRun) -> None:
-        """Write the results for the Hub, and say where."""
-        from pqpp_models.bench.eval_results import write_results
-
-        named = self.listed_as or self.dataset or ""
-        files, lines = write_results(run, self.eval_results or ".", named, not self.listed_as)
-        note(*lines)
-        for file in files:
-            print(f"written: {file}", file=sys.stderr)
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""

@@ -169,7 +169,11 @@ class Build(
 
         keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
         options = BuildOptions(**self.arguments(BuildOptions), progress=sys.stderr.isatty())
-        runs = _named_runs(self.runs)
+        words = self.runs or ()
+        named = dict(word.split("=", 1) for word in words if "=" in word)
+        if named and len(named) < len(words):
+            raise RecipeError(f"`runs` {' '.join(words)}: give each file a model of its own")
+        runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
         if not self.language:
@@ -188,14 +192,6 @@ class Build(
             print(f"pqpp: note: {what}; --pseudonym-key FILE keeps them", file=sys.stderr)
         report = folder / "report.html"
         print(visible(f"written: {folder} (quality report: {report})"))
-
-
-def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, str] | None:
-    """Return files of runs by the models that made them, or as they came where none is named."""
-    pairs = dict(word.split("=", 1) for word in words or () if "=" in word)
-    if pairs and len(pairs) < len(words or ()):
-        raise RecipeError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
-    return pairs or words
 
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import re
@@ -236,7 +237,11 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
 
 def _named_in(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
     """Return the files, or the folders, that the values of options name."""
-    return [text for text in sorted(set(_candidates(value))) if text and _is(text, is_there)]
+    found = []
+    for text in sorted(set(_candidates(value)) - {""}):
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
+            found += [text] if is_there(expanded(text)) else []
+    return found
 
 
 def _candidates(value: Any) -> Iterator[str]:
@@ -249,10 +254,3 @@ def _candidates(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _candidates(item)
-
-
-def _is(text: str, is_there: Callable[[Path], bool]) -> bool:
-    try:
-        return is_there(expanded(text))
-    except (OSError, ValueError, RuntimeError):  # too long for a name, or with a zero
-        return False

@@ -131,26 +131,21 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
 
     def run(self) -> None:
         """Embed, select and print."""
-        from pqpp_datasets.select import (
-            embed_captions,
-            read_embeddings,
-            require_faiss,
-            require_selectable,
-            select_captions,
-        )
+        from pqpp_datasets import select
 
-        require_faiss()  # before minutes of embedding
+        select.require_faiss()  # before minutes of embedding
         captions = self._captions()
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             note(f"{blank} blank captions left out")
-        require_selectable(len(written), self.count, self.seed)
+        select.require_selectable(len(written), self.count, self.seed)
         if self.embeddings:
-            embeddings = read_embeddings(self.embeddings, len(captions))[written]
+            embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
         else:
             texts = [captions[row] for row in written]
-            embeddings = embed_captions(texts, self.encoder or "", progress=sys.stderr.isatty())
-        rows = select_captions(embeddings, self.count, self.seed)
+            progress = sys.stderr.isatty()
+            embeddings = select.embed_captions(texts, self.encoder or "", progress=progress)
+        rows = select.select_captions(embeddings, self.count, self.seed)
         chosen = [(written[row], captions[written[row]]) for row in rows]
         if self.format == "json":
             lines = [

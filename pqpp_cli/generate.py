@@ -161,12 +161,17 @@ class Generate(
 
     def run(self) -> None:
         """Make the images that are not there."""
-        from pqpp_engines.generate import generate
-        from pqpp_files.shards import launched_share
+        from pqpp_engines.generate.run import generate, list_images
+        from pqpp_files.shards import ShardStore, launched_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.in_shards or (launched_share(os.environ) and not self.image_dir):
-            return self._generate_shards()
+            is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
+            held = None if is_cut else self._held
+            self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
+            if not self.shard:
+                list_images(ShardStore(self.output))
+            return
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         generator = self.open_generator(set(ids))
         summary = generate(
@@ -185,17 +190,6 @@ class Generate(
         print(f"pqpp: {text}", file=sys.stderr)
         if generator.budget:
             print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
-
-    def _generate_shards(self) -> None:
-        """Make images from shard to shard."""
-        from pqpp_engines.generate.run import list_images
-        from pqpp_files.shards import ShardStore
-
-        is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
-        held = None if is_cut else self._held
-        self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
-        if not self.shard:
-            list_images(ShardStore(self.output))
 
     def _held(self, size: int) -> list[Shard]:
         """Cut a file that is read as a whole."""

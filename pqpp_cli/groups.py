@@ -163,9 +163,7 @@ class PromptOptions(ColumnOptions):
             raise RecipeError("the prompt is blank; write one, in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise RecipeError(
-                    f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`"
-                )
+                raise RecipeError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
             if names_a_table(prompt):
                 raise RecipeError(
                     f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
@@ -326,35 +324,26 @@ class Shards(Group):
         Raises:
             RecipeError: No file or no folder is named, or the one lies in the other.
         """
-        from pqpp_files.shards import (
-            RayOptions,
-            find_shards,
-            is_local,
-            launched_share,
-            run_shards,
-            share_of,
-        )
+        from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise RecipeError(
-                "shards are cut from files; name Parquet files or a pattern by `file`"
-            )
+            raise RecipeError("shards are cut from files; name them by `file`")
         if output is None:
             raise RecipeError("shards are written into a folder; name it by `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
-        if is_local(output) and source.is_dir() and source in target.parents:
+        if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise RecipeError(
                 f"`output` {output} lies in the input {file}, and would be read as a part of it; "
                 "name another folder"
             )
-        share = self.shard or launched_share(os.environ)
-        share_of((), share)  # refuses what is none before anything is read
+        share = self.shard or cut.launched_share(os.environ)
+        cut.share_of((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
-        shards: Any = held(size) if held else find_shards(file, size, numbered)
+        shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
         job, settings, place = begin()
         workers = 1 if self.workers is None else self.workers
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
-        done = run_shards(
+        done = cut.run_shards(
             job,
             shards,
             place,
@@ -363,7 +352,7 @@ class Shards(Group):
             workers,
             sys.stderr.isatty(),
             engine=self.engine or "local",
-            ray=RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
+            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
         )
         text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
         text += f", {done.skipped} were there" if done.skipped else ""

@@ -214,21 +214,21 @@ class ModelsList(Command):
         """Print two tables: by name, and from folders or the Hub."""
         from tabulate import tabulate
 
-        from pqpp_models.registry import (
-            DEFAULT_PREDICTOR,
-            NOTES,
-            PREDICTORS,
-            UNSHIPPED,
-            list_predictors,
-        )
+        from pqpp_models import registry
 
         head = ("predictor", "what it is", "needs beside a prompt", "size")
-        rows = [(name, *NOTES[name], _size_of(name)) for name in list_predictors()]
+        rows = [
+            (name, *registry.NOTES[name], _size_of(name)) for name in registry.list_predictors()
+        ]
         widths = [None, 46, 46, None]
-        print(f"By name alone; {DEFAULT_PREDICTOR} is the default.\n")
+        print(f"By name alone; {registry.DEFAULT_PREDICTOR} is the default.\n")
         print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
         print("\nFrom a folder or a repository on the Hub.\n")
-        saved = [(name, *NOTES[name]) for name in PREDICTORS if name in UNSHIPPED]
+        saved = [
+            (name, *registry.NOTES[name])
+            for name in registry.PREDICTORS
+            if name in registry.UNSHIPPED
+        ]
         print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
 
 
@@ -272,7 +272,7 @@ class ModelsPush(Push, Command):
         if self.repository is None:
             if self.space is None:
                 raise RecipeError(
-                    "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
+                    "say what and where, pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
                 )
             return self.push(push_space, name, self.space)
         if self.space is not None:

@@ -22,7 +22,6 @@ from pqpp_cli.output import emit, emit_parts, width_of
 from pqpp_files.options.option import RecipeError, option
 
 if TYPE_CHECKING:
-    from pqpp_models.explain.explainer import Explainer
     from pqpp_models.predict import PredictShard
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
@@ -117,7 +116,11 @@ class Predict(
         if self.verdict:
             self._refuse_other_target(predictor)
         source = self._source(predictor)
-        explainer = self._explainer(predictor) if self.explain else None
+        explainer: Any = None
+        if self.explain:
+            from pqpp_models.explain.explainer import Explainer
+
+            explainer = Explainer(predictor, self.targets, self.neighbours, self.data_dir)
         if source.blank:
             are = "is blank and gets" if source.blank == 1 else "are blank and get"
             text = f"{source.blank} of {source.count} prompts {are} no prediction"
@@ -137,11 +140,6 @@ class Predict(
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
         job.targets = ordered_targets(job.loaded, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
-
-    def _explainer(self, predictor: Predictor) -> Explainer:
-        from pqpp_models.explain.explainer import Explainer
-
-        return Explainer(predictor, self.targets, self.neighbours, self.data_dir)
 
     def _source(self, predictor: Predictor) -> PromptSource:
         """Return the prompts that were given."""

@@ -108,21 +108,15 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
     def run(self) -> None:
         """Build the index of images, of embeddings, or of what `search embed` wrote."""
-        from pqpp_engines.index import ImageTextEncoder, build_index
-        from pqpp_engines.index.embed import (
-            embed_folder,
-            has_embeddings,
-            load_embeddings,
-            read_embedded,
-        )
+        from pqpp_engines.index import ImageTextEncoder, build_index, embed
 
-        if has_embeddings(self.source):
+        if embed.has_embeddings(self.source):
             if self.model or self.revision or self.ids:
                 raise RecipeError(
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
-            embedded = read_embedded(self.source)
+            embedded = embed.read_embedded(self.source)
             if embedded.left_out:
                 print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
             vectors, ids = embedded.vectors, embedded.ids
@@ -131,10 +125,10 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
             if not self.model:
                 raise RecipeError("`model`: name what embeds the images, like CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
-            vectors, ids = embed_folder(self.source, encoder, self.batch_size)
+            vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
         else:
-            vectors, ids = load_embeddings(self.source, self.ids)
+            vectors, ids = embed.load_embeddings(self.source, self.ids)
             model, revision = self.model or "", self.revision
         print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
 
@@ -295,30 +289,24 @@ class SearchRetrieve(
 
     def run(self) -> None:
         """Search and write."""
+        from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_queries
-        from pqpp_engines.index.retrieve import (
-            QUERY_IDS,
-            TREC_ENDINGS,
-            Retriever,
-            check_run,
-            trec_text,
-        )
         from pqpp_files.write_beside import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        retriever = Retriever(**self.arguments(Retriever))
+        retriever = retrieve.Retriever(**self.arguments(retrieve.Retriever))
         if self.in_shards:
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)
-            return self.work_on_shards(self.file, self.output, lambda: job, QUERY_IDS)
+            return self.work_on_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
         _ = retriever.opened  # refused before the queries are read
-        texts, ids = read_prompts_and_ids(self.file, self.column, QUERY_IDS)
-        check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
+        texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
+        retrieve.check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         results = retriever.run(ids, texts, vectors, _shown)
         ending = Path(self.output).suffix.lower()
-        if ending in TREC_ENDINGS:
-            write_whole(self.output, trec_text(results))
+        if ending in retrieve.TREC_ENDINGS:
+            write_whole(self.output, retrieve.trec_text(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)

@@ -162,9 +162,7 @@ class Rating(LabelKind):
         checked = super().check_study(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise AnnotationError(
-                f"task: low is {low} and high {high}; give 2 to {_MOST_STEPS} steps"
-            )
+            raise AnnotationError(f"task: low is {low}, high {high}; give 2 to {_MOST_STEPS} steps")
         steps = [str(step) for step in self.labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
@@ -173,7 +171,7 @@ class Rating(LabelKind):
         for step, word in words.items():
             if step not in steps:
                 raise AnnotationError(
-                    f"task: labels has {step!r:.60}; its steps are {', '.join(steps)}"
+                    f"task: labels has {step!r:.60}; steps are {', '.join(steps)}"
                 )
             if not isinstance(word, str):
                 raise AnnotationError(f"task: labels of {step} is {word!r:.60}; it must be a text")
@@ -200,9 +198,7 @@ class Relevance(LabelKind):
         """Return the kind with the grades that a study asks for."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
-            raise AnnotationError(
-                f"task: grades is {grades!r:.40}; {did_you_mean(grades, _GRADES)}"
-            )
+            raise AnnotationError(f"task: grades: {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
         return _GRADES[grades]
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,8 +107,6 @@ def _catalogue(file: Path) -> Translations:
         with file.open("rb") as source:
             write_mo(compiled, read_po(source, file.stem.replace("-", "_"), abort_invalid=True))
     except (OSError, PoFileError, UnknownLocaleError, ValueError) as error:
-        raise AnnotationError(
-            f"{file}: not a catalogue of translations ({str(error)[:150]})"
-        ) from None
+        raise AnnotationError(f"{file}: no catalogue of texts ({str(error)[:150]})") from None
     compiled.seek(0)
     return Translations(compiled)

@@ -52,9 +52,7 @@ def make_links(
         AnnotationError: The count, role or days are impossible.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise AnnotationError(
-            f"{count} links for {days:g} days: 1 to {_MOST} links, up to 3650 days"
-        )
+        raise AnnotationError(f"{count} links for {days:g} days: 1 to {_MOST}, up to 3650 days")
     if role not in PERSON_ROLES:
         allowed = ", ".join(PERSON_ROLES)
         raise AnnotationError(f"role {role!r:.40} is unknown; choose among {allowed}")
@@ -274,9 +272,8 @@ class Limit:
         """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
         key, recent = self._key(keys), select(func.count(), func.min(Attempt.created))
         with self._store.writing(alone=True) as db:
-            recent = recent.where(
-                Attempt.key == key, Attempt.created > db.now() - self._milliseconds
-            )
+            since = db.now() - self._milliseconds
+            recent = recent.where(Attempt.key == key, Attempt.created > since)
             tries, first = db.execute(recent).one()
             if tries >= self._count:
                 return max(1, round((first + self._milliseconds - db.now()) / 1000))

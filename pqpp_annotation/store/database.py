@@ -165,9 +165,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 )
             row = db.scalars(select(StudyRow)).one()
             if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
-                raise AnnotationError(
-                    f"{store.name} holds no settings of a study; go back to a backup"
-                )
+                raise AnnotationError(f"{store.name} holds no settings; go back to a backup")
             if given is None:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = study_of(row.config, folder)

@@ -190,9 +190,7 @@ def _hasher() -> tuple[Any, str]:
 
 def _hashed(password: str) -> str:
     if not _LEAST_PASSWORD <= len(password) <= _MOST_PASSWORD:
-        raise AnnotationError(
-            f"the password has {len(password)} characters; {_LEAST_PASSWORD} or more"
-        )
+        raise AnnotationError(f"password of {len(password)} characters; {_LEAST_PASSWORD} or more")
     with _HASHING:
         return _hasher()[0].hash(password)
 

@@ -223,9 +223,7 @@ def checked_images(
             for part in batches(names):  # what waits in a pool takes memory
                 checks = pool.map(lambda name: _checked(place_of(name), study, copies), part)
                 checked |= zip(part, checks, strict=True)
-        faults = [
-            f"image {name}: {check}" for name, check in checked.items() if isinstance(check, str)
-        ]
+        faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
             more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
             raise AnnotationError(f"{faults[0]}; correct the table or the folder{more}")

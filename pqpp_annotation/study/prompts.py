@@ -150,9 +150,7 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
             # Of the text, so that a table that is added later means the same prompts by it.
             row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
-            raise AnnotationError(
-                f"{where(row)}: prompt_id is empty; name it, or leave the column out"
-            )
+            raise AnnotationError(f"{where(row)}: prompt_id is empty; name it, or leave it out")
         rows.append(row)
     return rows
 
@@ -167,9 +165,7 @@ def _check_row(row: _Row, where: _Place) -> None:
         raise AnnotationError(f"{where(row)}: image is empty; name it or remove the line")
     for name, cell in row.items():
         if "\0" in cell:
-            raise AnnotationError(
-                f"{where(row)}: {name} holds a character of value zero; remove it"
-            )
+            raise AnnotationError(f"{where(row)}: {name} holds a zero character; remove it")
     for name in _FLAGS:
         if row.get(name, "").strip().lower() not in FLAGS:
             raise AnnotationError(f"{where(row)}: {name} is {row[name]!r:.40}; write yes or no")
@@ -227,9 +223,7 @@ def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, An
     for row in rows if study.kind.about_image else rows[:1]:
         cell = row.get("expected", "")
         if not cell:
-            raise AnnotationError(
-                f"{where(row)}: expected is empty; a training item needs an answer"
-            )
+            raise AnnotationError(f"{where(row)}: expected is empty; training needs an answer")
         try:
             value = study.kind.expected(cell, study.task)
         except AnnotationError as error:
@@ -290,9 +284,7 @@ def make_study(
         place.parent
     ):  # a run that fails takes back copies, which are none of another's
         if place.exists():
-            raise AnnotationError(
-                f"{path} is there already; add prompts to it by --add, or name another"
-            )
+            raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
         stem = place.stem if place.stem != "study" else place.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         given = {"name": name, "kind": kind, "database": f"{name}.db"}
@@ -304,7 +296,7 @@ def make_study(
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 raise AnnotationError(
-                    f"{file}: it holds control and training items only; add others"
+                    f"{file}: it has control and training items alone; add others"
                 )
             try:
                 create_store(study, items, images, is_first=True)

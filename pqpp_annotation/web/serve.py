@@ -136,7 +136,7 @@ nginx), or give --certificate and --key. Until then nobody but this machine can 
 """
 
 _WORKER = "PQPP_ANNOTATION_WORKER"
-_STUCK = 120  # seconds after which a process is ended that answers nothing; a slow start is none
+_STUCK = 120  # seconds without an answer that end a process; 5 would kill those of a busy machine
 _EVERYWHERE = ("0.0.0.0", "::")
 # To listen at, but nowhere that a link could lead to.
 ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
@@ -184,9 +184,7 @@ def serve(
         held.enter_context(_ending_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
         if workers > 1 and store.is_sqlite:
-            raise AnnotationError(
-                "--workers: an SQLite file has one process; use PostgreSQL, or one"
-            )
+            raise AnnotationError("--workers: SQLite has one process; use PostgreSQL, or one")
         held.enter_context(store.serving())
         listener = held.enter_context(_listener(host, port))
         secret = read_secret(Path(path).resolve().parent, study.name)
@@ -224,9 +222,7 @@ def serve(
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
-            config.timeout_worker_healthcheck = (
-                _STUCK  # 5 kills those of a busy machine over and over
-            )
+            config.timeout_worker_healthcheck = _STUCK
             os.environ[_WORKER] = json.dumps({"path": str(Path(path).resolve()), **about})
             more: dict[str, Any] = {"sockets": [listener]}
             if "target" in inspect.signature(Multiprocess).parameters:  # of older versions
@@ -265,7 +261,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error)
         raise AnnotationError(
-            f"{host} port {port}: {said}; name another by --host and --port"
+            f"{host} port {port}: {said}; choose others by --host, --port"
         ) from None
 
 

@@ -59,9 +59,7 @@ class Site:
         self.languages = languages_of(study.root)
         if (study.language or "en").lower() not in self.languages:
             place = f"languages/{study.language}.po"
-            raise AnnotationError(
-                f"language: there are no texts in {study.language}; write {place}"
-            )
+            raise AnnotationError(f"language: no texts are in {study.language}; write {place}")
 
 
 class Visit:

@@ -146,7 +146,7 @@ class CommandGenerator(Generator):
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
             if done.returncode:
                 raise EngineError(
-                    f"`command`: it ended with {done.returncode} ({''.join(said)})", True
+                    f"`command`: ended with {done.returncode} ({''.join(said)})", True
                 )
             try:
                 return Made(open_image(output))
@@ -228,9 +228,7 @@ class FolderGenerator(Generator):
         self.folder, self.name = expanded(folder), name
         self.settings = {"taken_from": self.folder.name}
         if not self.folder.is_dir():
-            raise EngineError(
-                f"{folder}: there is no such folder; name the one that the images are in"
-            )
+            raise EngineError(f"{folder}: no such folder; name the one that the images are in")
         if pattern is not None and MARK not in pattern:
             raise EngineError(f"pattern {pattern}: {MARK} is not in it; write it where ids stand")
         self._files = _files_of(self.folder, prompt_ids, (pattern,) if pattern else PATTERNS)

@@ -206,9 +206,7 @@ def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
     for row in prompts:
         prompt_id = row["prompt_id"]
         if not is_folder_name(prompt_id):
-            raise EngineError(
-                f"prompt_id {prompt_id!r:.80} cannot be a folder's name; give another"
-            )
+            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder's name; change it")
         if prompt_id in seen:
             raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
         seen.add(prompt_id)

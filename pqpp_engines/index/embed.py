@@ -203,9 +203,7 @@ def load_queries(path: str, count: int) -> Any:
     """
     vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:
-        raise EngineError(
-            f"`queries` {path}: no .npy of embeddings (no array of shape (queries, size))"
-        )
+        raise EngineError(f"`queries` {path}: no .npy of embeddings (queries, size)")
     if len(vectors) != count:
         raise EngineError(f"`queries`: {len(vectors)} embeddings for {count} queries")
     return vectors

@@ -115,9 +115,7 @@ class Index:
         places = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
-            items, first = np.unique(
-                items, return_index=True
-            )  # the best vector of each comes first
+            items, first = np.unique(items, return_index=True)  # the best vector of each
             best = np.argsort(-scores[row, first], kind="stable")[:k]
             places[row], cosines[row] = items[best], scores[row, first[best]]
         return places, cosines

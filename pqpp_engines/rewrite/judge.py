@@ -141,9 +141,7 @@ class Judge:
             if not reason and not probability > self.confidence:
                 reason = f"{TOO_UNSURE}: {probability:.0%} is the probability of being better"
             figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
-            beside = (
-                float(predicted.values[at, 1] - predicted.values[0, 1]) if self.beside else None
-            )
+            beside = float(np.subtract(*predicted.values[[at, 0], 1])) if self.beside else None
             words = added, lost, beside, entails
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures, *words))
         return verdicts
@@ -215,9 +213,8 @@ class Judge:
         most = float(shared_error(known, target, 1.0)) if self.predictor.has_space else 0.0
         shared = shared_error(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
-        return np.sqrt(
-            np.maximum((most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance, 0.0)
-        )
+        variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def _cosines(self, texts: list[str]) -> np.ndarray:
         """Return each text's cosine with the first; 1 where the predictor has no space."""

@@ -249,9 +249,7 @@ class Router:
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         path = folder / FILE
         if not path.is_file():
-            raise EngineError(
-                f"{name_or_path} has no {FILE}; name a folder that a router was saved in"
-            )
+            raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
         saved = read_router(path)
         return cls(
             [Route(**route) for route in saved["routes"]],

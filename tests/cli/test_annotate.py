@@ -89,7 +89,7 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     capsys.readouterr()
     assert main(["annotate", "invite", "study.yaml", "--list"]) == 0
     listed = capsys.readouterr().out
-    assert [line.split()[2] for line in listed.splitlines()[3:]] == ["used", "revoked", "not"]
+    assert [line.split()[2] for line in listed.splitlines()[3:]] == ["used", "revoked", "open"]
     assert token not in listed
     assert main(["annotate", "invite", "study.yaml", "--shared", "--days", "2"]) == 0
     assert all_links(store)[-1].is_shared

@@ -208,7 +208,7 @@ def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, capl
     def away(*_, **__):
         raise AnnotationError("/srv/secret/study.db cannot be reached (host=10.0.0.7)", 503)
 
-    monkeypatch.setattr("pqpp_annotation.web.work.next_item", away)
+    monkeypatch.setattr("pqpp_annotation.store.work.next_item", away)
     for path in ("/work", "/api/next"):
         answered = client.get(path)
         assert answered.status_code == 503
