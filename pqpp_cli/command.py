@@ -5,15 +5,22 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, Field, dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 from pqpp_files.errors import FileError
-from pqpp_files.options.option import NEEDED, Options, RecipeError, fields_of, option
+from pqpp_files.options.option import (
+    NEEDED,
+    PARAMETER,
+    Options,
+    RecipeError,
+    fields_of,
+    first_sentence,
+    option,
+)
 from pqpp_files.paths import check_output, check_output_folder, expanded, refuse_other_kind
 
 LIBRARY: Any = MISSING
@@ -23,7 +30,6 @@ PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
 _LISTING = "metadata"  # the table that says what a folder's images show
 _FIELDS = "__dataclass_fields__"
-_PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
 _METAVARS = {
     **{"file": "FILE", "output file": "FILE", "name": "NAME_OR_PATH"},
@@ -33,23 +39,11 @@ _METAVARS = {
 """What stands behind a flag if nothing is said, by its path or its type; else its name."""
 
 
-def first_sentence(text: str | None) -> str:
-    """Return the first sentence without its capital and stop, for a line of `--help`.
-
-    Example:
-        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
-        'where it runs; a GPU if there is one'
-    """
-    first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
-    is_plain = first.partition(" ")[0][1:].islower() or first[1:2] in ("", " ")
-    return first[:1].lower() + first[1:] if is_plain else first
-
-
 def _declared(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give the parameters of MODULE:NAME, each as `option` declares it."""
     module, _, name = place.partition(":")
     function = getattr(importlib.import_module(module), name)
-    texts = dict(_PARAMETER.findall(inspect.getdoc(function) or ""))
+    texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
     made = {field.name: field.default_factory for field in getattr(function, _FIELDS, {}).values()}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = NEEDED if parameter.default is parameter.empty else parameter.default
@@ -68,7 +62,7 @@ class Group(Options):
     Every subclass becomes a frozen dataclass with keywords only. A command may take functions or
     classes of the library, by MODULE:NAME: an option without a text for `--help` has default, text
     and choices of the parameter that is called like it, by docstring and type. The library is
-    imported when the command is named. Long texts stand in the class's docstring as `Attributes`.
+    imported when the command is named.
     """
 
     TITLE: ClassVar[str]
@@ -77,15 +71,9 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Take texts of options and the examples, which stand below, from the docstring."""
-        text, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
-        for name, help_text in _PARAMETER.findall(attributes):
-            field = vars(cls).get(name, NEEDED)
-            field = field if isinstance(field, Field) else option(field)
-            about = {**field.metadata, "help": first_sentence(help_text)}
-            field.metadata = MappingProxyType(about)
-            setattr(cls, name, field)
+        """Take the examples, and what follows them, from the docstring: they stand below."""
         super().__init_subclass__()
+        text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
         cls.__doc__, sign, examples = text.partition("\nexamples:\n")
         if sign:
             cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"

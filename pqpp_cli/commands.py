@@ -58,7 +58,7 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
     """
     if not path:
         return COMMANDS
-    from pqpp_cli.command import first_sentence
+    from pqpp_files.options.option import first_sentence
 
     classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
     return {words_of(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}

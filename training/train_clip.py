@@ -44,13 +44,16 @@ from pqpp_models.training.save import save_predictor
 
 @dataclass(kw_only=True)
 class ClipRecipe(PredictorRecipe):
-    """What a CLIP-like model is trained by."""
+    """What a CLIP-like model is trained by.
+
+    Attributes:
+        image_dir: Folder of the images, those of PQPP or of the dataset.
+        cache_dir: Cache of features, with --tuning frozen.
+    """
 
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
     output_dir: str = option("runs/clip")
-    image_dir: str | None = option(
-        None, "folder of the images, those of PQPP or of the dataset", path="folder"
-    )
+    image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "which images and head", TASKS)
     tuning: str = option("full", "what learns beside the head", TUNINGS)
@@ -59,9 +62,7 @@ class ClipRecipe(PredictorRecipe):
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images of a model that are looked at")
     aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
-    cache_dir: str = option(
-        "runs/embeddings", "cache of features, with --tuning frozen", path="output"
-    )
+    cache_dir: str = option("runs/embeddings", path="output")
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:

@@ -45,13 +45,15 @@ from pqpp_models.training.save import save_predictor
 
 @dataclass(kw_only=True)
 class CnnRecipe(PredictorRecipe):
-    """What the network is trained by; `model` embeds the images where rows hold images."""
+    """What the network is trained by; `model` embeds the images where rows hold images.
+
+    Attributes:
+        image_dir: Folder of the images, those of PQPP or of the dataset.
+    """
 
     model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
     output_dir: str = option("runs/correlation_cnn")
-    image_dir: str | None = option(
-        None, "folder of the images, those of PQPP or of the dataset", path="folder"
-    )
+    image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     channels: int = option(1, "matrices a row: one a retrieval model")
     matrix_size: int = option(4, "results a matrix: 4 for generation, 25 for retrieval")

@@ -240,31 +240,20 @@ class ChatOptions(Options):
     Example:
         >>> ChatOptions(chat_model="m", most_calls=3).budget().most_calls
         3
+
+    Attributes:
+        chat_url: An endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from
+            the variable PQPP_CHAT_KEY; without it the model runs in this process.
+        chat_model: Who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model.
+        most_money: The most that may be spent, with --prices.
+        prices: What a million tokens of questions and of replies cost.
     """
 
-    chat_url: str | None = option(
-        None,
-        "an endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from the "
-        "variable PQPP_CHAT_KEY; without it the model runs in this process",
-        metavar="URL",
-    )
-    chat_model: str | None = option(
-        None,
-        "who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model",
-        metavar="NAME",
-        path="name",
-    )
+    chat_url: str | None = option(None, metavar="URL")
+    chat_model: str | None = option(None, metavar="NAME", path="name")
     most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
-    most_money: float | None = option(
-        None, "the most that may be spent, with --prices", metavar="SUM", above=0
-    )
-    prices: list[float] = option(
-        [],
-        "what a million tokens of questions and of replies cost",
-        metavar="IN,OUT",
-        least=0,
-        below=1e9,
-    )
+    most_money: float | None = option(None, metavar="SUM", above=0)
+    prices: list[float] = option([], metavar="IN,OUT", least=0, below=1e9)
 
     def __post_init__(self) -> None:
         """Check the prices too."""

@@ -28,6 +28,9 @@ class RecipeError(PqppError):
     """
 
 
+PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
+"""A parameter or an attribute, and its text, in a docstring that `inspect.cleandoc` gives."""
+
 _HALVES = re.compile("[\ud800-\udfff]")
 """Halves of surrogate pairs: what a terminal gave that is no UTF-8."""
 
@@ -103,10 +106,23 @@ def shown(value: Any) -> str:
     return _SHORT.repr(value)
 
 
+def first_sentence(text: str | None) -> str:
+    """Return the first sentence without its capital and stop, for a line of `--help`.
+
+    Example:
+        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
+        'where it runs; a GPU if there is one'
+    """
+    first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
+    is_plain = first.partition(" ")[0][1:].islower() or first[1:2] in ("", " ")
+    return first[:1].lower() + first[1:] if is_plain else first
+
+
 class Options:
     """Some options; every value is checked at once, so that a run does not fail after hours.
 
-    Subclasses are dataclasses with keywords only, frozen or not.
+    Subclasses are dataclasses with keywords only, frozen or not. A long text for `--help` may stand
+    in the docstring, under `Attributes`, in place of the option's declaration.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -119,9 +135,19 @@ class Options:
     """
 
     def __init_subclass__(cls) -> None:
-        """Let options that are declared again inherit the rest of their declaration."""
+        """Let options inherit what they leave out; the docstring gives texts that none has."""
+        _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
+        kinds = inspect.get_annotations(cls)
+        for name, help_text in PARAMETER.findall(attributes):
+            if "ClassVar" in str(kinds.get(name, "ClassVar")):
+                continue
+            field = vars(cls).get(name, NEEDED)
+            field = field if isinstance(field, dataclasses.Field) else option(field)
+            about = {"help": first_sentence(help_text), **field.metadata}
+            field.metadata = MappingProxyType(about)
+            setattr(cls, name, field)
         super().__init_subclass__()
-        for name in inspect.get_annotations(cls):
+        for name in kinds:
             for base in cls.__mro__[1:]:
                 above = getattr(base, "__dataclass_fields__", {}).get(name)
                 field = cls.__dict__.get(name)

@@ -50,21 +50,17 @@ class HeldOut:
 
 @dataclass(kw_only=True)
 class RefitOptions(DataOptions):
-    """Fitting on train and validation, by ``train_split: train+validation``."""
+    """Fitting on train and validation, by ``train_split: train+validation``.
 
-    train_only: str | None = option(
-        None,
-        "with train_split train+validation: folder of the build that the same recipe fitted on "
-        "the train split; the card shows its figures",
-        decides=False,
-        path="folder",
-    )
-    fitted_on_train: str | None = option(
-        None,
-        "what that build is published as, like static-train or OWNER/REPOSITORY@REVISION: pqpp "
-        "bench takes it where rows of validation are scored",
-        decides=False,
-    )
+    Attributes:
+        train_only: With train_split train+validation: folder of the build that the same recipe
+            fitted on the train split; the card shows its figures.
+        fitted_on_train: What that build is published as, like static-train or
+            OWNER/REPOSITORY@REVISION: pqpp bench takes it where rows of validation are scored.
+    """
+
+    train_only: str | None = option(None, decides=False, path="folder")
+    fitted_on_train: str | None = option(None, decides=False)
 
     def __post_init__(self) -> None:
         """Check that the name of the other build is one."""

@@ -110,7 +110,7 @@ def test_export_is_read_by_build(tmp_path):
 
 
 def test_grades_that_there_are_not_are_refused():
-    with pytest.raises(AnnotationError, match="grades is 'binery'; did you mean 'binary'"):
+    with pytest.raises(AnnotationError, match="grades: 'binery'; did you mean 'binary'"):
         study_of({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
     with pytest.raises(AnnotationError, match="no setting 'unsure'"):
         study_of({"name": "mine", "kind": "relevance", "task": {"unsure": True}})
