@@ -82,6 +82,7 @@ class Demo(Served, Command):
         """Run the demo and say where its files are, or serve the page."""
         from pqpp_cli.answers import format_answers
         from pqpp_datasets.load import load_benchmark
+        from pqpp_files.paths import check_output_folder
         from pqpp_models import DEFAULT_PREDICTOR, Predictor
         from pqpp_models.predict import predicted_columns
 
@@ -93,7 +94,8 @@ class Demo(Served, Command):
             return serve_demo(name, self.host or "127.0.0.1", port, self.data_dir)
         started = time.perf_counter()
         folder = Path(self.output or "pqpp-demo")
-        _refuse_files_of_others(folder)
+        is_ours = (folder / _FIGURES).is_file()  # of an earlier demo
+        check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         columns = predicted_columns(predictor, list(_PROMPTS), _SHOWN, uncertainty=True)
@@ -122,14 +124,6 @@ def _ask() -> None:
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while prompt := input("\na prompt of yours (or Enter to end): ").strip():
             print(f"\n{verdict(prompt)}")
-
-
-def _refuse_files_of_others(folder: Path) -> None:
-    """Refuse a folder that holds anything but what an earlier demo wrote."""
-    from pqpp_files.paths import check_output_folder
-
-    is_ours = (folder / _FIGURES).is_file()
-    check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
 
 
 def _validation() -> tuple[Any, str]:

@@ -265,8 +265,12 @@ class ModelsPush(Push, Command):
 
     def run(self) -> None:
         """Push what was named, and print what was done."""
+        from pqpp_backbones.checkpoint import CONFIG
+        from pqpp_backbones.foreign import field_of
+        from pqpp_files.paths import expanded
         from pqpp_models import DEFAULT_PREDICTOR
         from pqpp_models.demo.space import push_space, shown_predictor
+        from pqpp_models.hub import push_to_hub
 
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
@@ -278,7 +282,11 @@ class ModelsPush(Push, Command):
         if self.space is not None:
             shown_predictor(name)  # refused before anything is pushed
         with tempfile.TemporaryDirectory() as beside:
-            push = self._push_of(name, self._results(name, Path(beside)))
+            push: Callable = partial(
+                push_to_hub, anyway=self.anyway, beside=self._results(name, Path(beside))
+            )
+            if field_of(expanded(name) / CONFIG, "model_type") == "rahf":
+                from pqpp_feedback.rahf.feedback import push_feedback_model as push
             self.push(push, name, self.repository)
         if self.space is not None:
             self.push(partial(push_space, folder=name), self.repository, self.space)
@@ -294,20 +302,6 @@ class ModelsPush(Push, Command):
         note(*lines)
         (folder / "results").write_text(text, "utf-8")
         return {results_file(self.benchmark): folder / "results"}
-
-    def _push_of(self, name: str, beside: dict[str, Path]) -> Callable:
-        """Return what publishes a model of the kind that a folder holds."""
-        from pqpp_backbones.checkpoint import CONFIG
-        from pqpp_backbones.foreign import field_of
-        from pqpp_files.paths import expanded
-
-        if field_of(expanded(name) / CONFIG, "model_type") == "rahf":
-            from pqpp_feedback.rahf.feedback import push_feedback_model
-
-            return push_feedback_model
-        from pqpp_models.hub import push_to_hub
-
-        return partial(push_to_hub, anyway=self.anyway, beside=beside)
 
 
 class ModelsShow(Command):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,10 +169,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
 
 class SearchLabels(
-    ColumnOptions,
-    ResultOptions,
-    Command,
-    takes=("pqpp_engines.index:preliminary_relevance",),
+    ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:preliminary_relevance",)
 ):
     """List images of a captioned collection for people to judge.
 
@@ -289,6 +286,8 @@ class SearchRetrieve(
 
     def run(self) -> None:
         """Search and write."""
+        from tqdm import tqdm
+
         from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_queries
         from pqpp_files.write_beside import write_whole
@@ -303,19 +302,14 @@ class SearchRetrieve(
         texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
         retrieve.check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
-        results = retriever.run(ids, texts, vectors, _shown)
+        shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
+        results = retriever.run(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
             write_whole(self.output, retrieve.trec_text(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)
-
-
-def _shown(images: Iterable[Any]) -> Iterable[Any]:
-    from tqdm import tqdm
-
-    return tqdm(images, unit="image", disable=not sys.stderr.isatty())
 
 
 class SearchShow(Indexed, Command):

@@ -414,8 +414,4 @@ def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 
 _GRADES: dict[str, TaskKind] = {"pqpp": Relevance(), "binary": BinaryRelevance()}
-PRESETS: dict[str, TaskKind] = {
-    "match": Match(),
-    "rating": Rating(),
-    "relevance": _GRADES["pqpp"],
-}
+PRESETS: dict[str, TaskKind] = {"match": Match(), "rating": Rating(), "relevance": _GRADES["pqpp"]}

@@ -246,10 +246,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
 
 @forms.post("/people/{person}")
 def decide_on(
-    visit: Here,
-    person: int,
-    decision: FormText = "",
-    message: Annotated[str | None, Form()] = None,
+    visit: Here, person: int, decision: FormText = "", message: Annotated[str | None, Form()] = None
 ) -> Response:
     """Do what the owner decides about a person, or say something to the person."""
     if decision:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 _MINUTE = 60_000
+_KEPT = ("id", "name", "role", "outside", "verdict")
 _MEASURED = ("kappa", "kappas", "control_images", "reference_share")
 
 
@@ -139,13 +140,9 @@ def people_rows(
         agreement, flag = _agreement(standings, place)
         rows.append(
             PersonRow(
-                id=person.id,
-                name=person.name,
-                role=person.role,
-                outside=person.outside,
+                **{name: getattr(person, name) for name in _KEPT},
                 state=state,
                 reasons=annotator.reasons if annotator else (),
-                verdict=person.verdict,
                 reopened=person.reopened is not None,
                 stopped=person.stopped is not None,
                 is_bound=person.browser is not None,

@@ -9,14 +9,7 @@ from sqlalchemy import Row, and_, bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.people import PERSON_ROLES, add_person, find_person, person_by_id
-from pqpp_annotation.store.tables import (
-    Assignment,
-    Attempt,
-    Invitation,
-    Person,
-    SessionRow,
-    StudyRow,
-)
+from pqpp_annotation.store.tables import Assignment, Attempt, Invitation, Person, Session, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
@@ -157,7 +150,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     if link is None:
         raise AnnotationError(f"there is no invitation {invitation_id}", 403)
     link.revoked = link.revoked or db.now()
-    db.execute(delete(SessionRow).where(SessionRow.invitation_id == invitation_id))
+    db.execute(delete(Session).where(Session.invitation_id == invitation_id))
 
 
 @reads
@@ -200,8 +193,8 @@ DAYS = 90
 
 _PERSON = (
     select(Person)
-    .join(SessionRow, SessionRow.person_id == Person.id)
-    .where(SessionRow.visit == bindparam("visit"), SessionRow.expires > bindparam("now"))
+    .join(Session, Session.person_id == Person.id)
+    .where(Session.visit == bindparam("visit"), Session.expires > bindparam("now"))
     .where(Person.withdrawn.is_(None))
 )
 _ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
@@ -222,9 +215,9 @@ def start_session(
     expires = db.now() + DAYS * _DAY
     if invitation_id is not None:
         expires = min(expires, db.get_one(Invitation, invitation_id).expires)
-    db.execute(delete(SessionRow).where(SessionRow.expires <= db.now()))
+    db.execute(delete(Session).where(Session.expires <= db.now()))
     row = {"person_id": person_id, "invitation_id": invitation_id, "expires": expires}
-    db.add(SessionRow(visit=_hashed(visit), **row))
+    db.add(Session(visit=_hashed(visit), **row))
 
 
 @reads
@@ -243,7 +236,7 @@ def item_of_session(db: Transaction, visit: str, assignment_id: int) -> Row | No
 @writes
 def end_session(db: Transaction, visit: str) -> None:
     """Sign a browser out."""
-    db.execute(delete(SessionRow).where(SessionRow.visit == _hashed(visit)))
+    db.execute(delete(Session).where(Session.visit == _hashed(visit)))
 
 
 class Limit:

@@ -17,7 +17,7 @@ from pqpp_annotation.store.tables import (
     Invitation,
     Item,
     Person,
-    SessionRow,
+    Session,
     StudyRow,
 )
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
@@ -117,7 +117,7 @@ def set_password(db: Transaction, person_id: int, password: str) -> None:
     """Set a password; sessions that there are end."""
     password_hash = _hashed(password)
     person_by_id(db, person_id, lock=True).password_hash = password_hash
-    db.execute(delete(SessionRow).where(SessionRow.person_id == person_id))
+    db.execute(delete(Session).where(Session.person_id == person_id))
 
 
 @writes
@@ -159,7 +159,7 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key, person.password_hash = {}, None, None
     person.browser, person.message = None, ""
-    db.execute(delete(SessionRow).where(SessionRow.person_id == person_id))
+    db.execute(delete(Session).where(Session.person_id == person_id))
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
@@ -217,7 +217,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
     if decision not in DECISIONS:
         raise AnnotationError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
     if decision == "sign-out":
-        db.execute(delete(SessionRow).where(SessionRow.person_id == person.id))
+        db.execute(delete(Session).where(Session.person_id == person.id))
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":

@@ -261,7 +261,7 @@ class Event(StudyTable):
     created: Mapped[Large]
 
 
-class SessionRow(StudyTable):
+class Session(StudyTable):
     """A browser that is signed in; without its row a cookie is nobody's.
 
     Attributes:

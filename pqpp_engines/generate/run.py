@@ -1,5 +1,7 @@
 """A job of images: each is there when its file is, and the same whoever makes it."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import json
@@ -10,9 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
@@ -20,6 +20,9 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import is_folder_name
 from pqpp_files.shards import ERROR, ShardStore, cell_texts, ids_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
 _LISTED = ("prompt_id", "prompt", "model", "seed", "sha256")  # of an image, in the metadata
@@ -350,6 +353,8 @@ class GenerateShard:
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Make the images, and return what is told of them."""
+        import pyarrow as pa
+
         check_name(self.generator)
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = ids_of(table, "prompt_id")

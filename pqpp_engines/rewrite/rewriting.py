@@ -11,8 +11,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonschema
-
 from pqpp_backbones.chat.chat import Chat, ChatError, Request, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import EngineError
@@ -68,9 +66,10 @@ class Writer:
         """Return the rewrites of a prompt, each once; none where no reply can be read.
 
         Raises:
-            ChatError: There is no reply.
-            ChatError: The limit is reached.
+            ChatError: There is no reply, or the limit is reached.
         """
+        import jsonschema
+
         for seed in range(_TRIES):
             # Out of the block: no reply, or none allowed, is no reply that cannot be read.
             reply = self.chat.ask(self._request(prompt, seed))
