@@ -259,7 +259,11 @@ class BinaryRelevance(Relevance):
         Unsure ones are counted in `triples` and stand in `votes`; `relevance` knows none.
         """
         return {
-            "relevance": relevance_rows(votes),
+            "relevance": (
+                {**vote.columns("prompt_id", "prompt", "image", "annotator"), **vote.value}
+                for vote in votes
+                if vote.value["label"] is not None
+            ),
             "triples": triples(votes),
             "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(votes)),
         }
@@ -344,20 +348,6 @@ def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
             "control": "true" if vote.is_control else "false",
             "seconds": round(vote.seconds, 3),
         }
-
-
-def relevance_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the rows that `pqpp build --relevance` reads; unsure ones are left out.
-
-    Example:
-        >>> vote = Vote("3", "royalty", "9.jpg", "", "ann", False, {"label": 0}, 1.0, 0, "work", {})
-        >>> list(relevance_rows([vote]))[0]["label"]
-        0
-    """
-    for vote in votes:
-        if vote.value["label"] is not None:
-            about = vote.columns("prompt_id", "prompt", "image", "annotator")
-            yield {**about, "label": vote.value["label"]}
 
 
 def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:

@@ -123,7 +123,12 @@ def people_rows(
     study = db.study
     given: Any = records.assignments.join(records.items, on="item_id")
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
-    seconds = seconds_at_work(db, records)
+    answers, rule = records.answers, study.payment
+    seconds = active_seconds(
+        answers["person_id"].to_numpy(np.int64),
+        answers["created"].to_numpy(np.int64),
+        rule.gap_minutes if rule else 2.0,
+    )
     of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
     judged = {judgement.name: judgement for judgement in standings.annotators}
     places: dict[str, int] = {}
@@ -154,7 +159,7 @@ def people_rows(
                 agreement=agreement,
                 seconds=median,
                 hours=hours,
-                owed=owed(study.payment, person.role, state == "admitted", items, hours),
+                owed=owed(rule, person.role, state == "admitted", items, hours),
             )
         )
     return rows
@@ -179,17 +184,6 @@ def _agreement(standings: Standings, place: int | None) -> tuple[float | None, s
         return None, ""
     agreement = standings.agreements.agreement[place]
     return (None if np.isnan(agreement) else float(agreement)), standings.agreements.reasons[place]
-
-
-def seconds_at_work(db: Transaction, records: Records) -> dict[int, float]:
-    """Return how long each person was at work, by the gap that the study's payment knows."""
-    rule = db.study.payment
-    answers = records.answers
-    return active_seconds(
-        answers["person_id"].to_numpy(np.int64),
-        answers["created"].to_numpy(np.int64),
-        rule.gap_minutes if rule else 2.0,
-    )
 
 
 def active_seconds(person: np.ndarray, created: np.ndarray, gap_minutes: float) -> dict[int, float]:

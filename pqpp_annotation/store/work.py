@@ -188,7 +188,7 @@ def training_state(db: Transaction, person_id: int) -> TrainingState:
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
     items = items_of_try(db, person)
-    done = [row for row in own_training(db, person_id) if row.state == "done"]
+    done = [row for row in db.run(_TRAINING, person=person_id) if row.state == "done"]
     done = [row for row in done if row.item_id in items]
     right = sum(_feedback_on(db, row).is_right for row in done)
     return TrainingState(len(done), total, right, tries_left, False)
@@ -246,11 +246,6 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
     if state.tries_left == 1:
         person.stopped = now
     return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
-
-
-def own_training(db: Transaction, person_id: int) -> Sequence[Row]:
-    """Return the training items that a person was given."""
-    return db.run(_TRAINING, person=person_id).all()
 
 
 MOST_OPEN = 5
@@ -490,7 +485,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
 
 def _next_training(db: Transaction, person: Person) -> Row | None:
     """Return the first training item that is open in this try."""
-    given = {assignment.item_id: assignment for assignment in own_training(db, person.id)}
+    given = {assignment.item_id: assignment for assignment in db.run(_TRAINING, person=person.id)}
     for item_id in items_of_try(db, person):
         if item_id not in given:
             return _reserve(db, person.id, item_id)

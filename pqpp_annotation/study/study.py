@@ -101,6 +101,8 @@ class Study(Options):
     Attributes:
         folder: Where the study file stands; its paths are relative to it.
         database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
+        reopen_after: Control images after which a refused person's places go to others.
+        completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
         task: Settings of the kind of task, with its defaults filled in.
         seed: From which all random orders come.
 
@@ -129,9 +131,7 @@ class Study(Options):
     reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
     items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)
     minutes_per_person: float | None = option(None, "a sitting ends after these", above=0)
-    reopen_after: int | None = option(
-        20, "control images after which a refused person's places go to others", least=1
-    )
+    reopen_after: int | None = option(20, least=1)
     image_size: int | None = option(None, "pixels of the longer side, of all images", least=16)
     control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
     training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
@@ -139,9 +139,7 @@ class Study(Options):
     best: int = option(BEST, "annotators a prompt that count", least=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
     payment: Payment | None = option(None, "per_item, per_hour, currency, gap_minutes")
-    completion: Completion | None = option(
-        None, "url and code of a recruiting site, for screened_out, quota_full, withdrawn too"
-    )
+    completion: Completion | None = None
     seed: int = option(0, "seed of all random orders", least=0, below=2**63)
     task: dict[str, str] = option({}, "settings of the kind of task")
     folder: str = option(".", "where the study file stands")

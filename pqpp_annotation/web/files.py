@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, HTTPException
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -15,9 +15,11 @@ from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import shown_images
 from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
-from pqpp_annotation.web.site import PACKAGE, Here
+from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
+FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
+"""Address to the folder that stands beside the code it serves."""
 
 
 class Scripts(StaticFiles):
@@ -30,16 +32,6 @@ class Scripts(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = "no-cache"
         return response
-
-
-def mount_static(app: FastAPI) -> None:
-    """Give the app the addresses below `/static`; each folder stands beside the code it serves."""
-    for url, folder in (
-        ("/static/kinds", "kinds"),
-        ("/static/owner", "owner/static"),
-        ("/static", "web/static"),
-    ):
-        app.mount(url, Scripts(directory=PACKAGE / folder, check_dir=False))
 
 
 @pages.get("/images/{assignment}/{name}")

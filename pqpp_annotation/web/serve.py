@@ -32,7 +32,7 @@ from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
-from pqpp_annotation.web.site import Elsewhere, Here, Site, Visit
+from pqpp_annotation.web.site import PACKAGE, Elsewhere, Here, Site, Visit
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.write_beside import is_full
 
@@ -56,7 +56,8 @@ def create_app(
     app = FastAPI(openapi_url=None)
     app.state.site = Site(store, secret, allows_http)
     app.add_middleware(Guard, root_path=root_path)
-    files.mount_static(app)
+    for url, folder in files.FOLDERS.items():
+        app.mount(url, files.Scripts(directory=PACKAGE / folder, check_dir=False))
     for part in (people, work, files, owner):
         app.include_router(part.pages)
     _add_errors(app)
