@@ -38,7 +38,7 @@ def metric_page(name: str) -> gradio.Blocks:
         name: The metric, as in `list_metrics`.
 
     Raises:
-        UnknownMetricError: there is no such metric.
+        FileNotFoundError: there is no such metric.
         MissingExtraError: the extra `demo` is not installed.
     """
     card = metric_card(name)[1]

@@ -61,7 +61,7 @@ def compute_files(
         joined, in words.
 
     Raises:
-        UnknownMetricError: There is no such metric.
+        FileNotFoundError: There is no such metric.
         MetricInputError: An input is missing or unknown, ids do not fit, or the metric refuses the
             values.
         FileError: A file is not there, is damaged or lacks a column.

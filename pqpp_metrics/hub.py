@@ -33,7 +33,7 @@ def push_metric(
         A `pqpp_hub.PushReport`.
 
     Raises:
-        UnknownMetricError: there is no such metric.
+        FileNotFoundError: there is no such metric.
         pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space is called otherwise.
     """
     metric_path(name)
@@ -54,7 +54,7 @@ def metric_files(name: str) -> dict[str, Path | bytes]:
         name: The metric, as in `list_metrics`.
 
     Raises:
-        UnknownMetricError: there is no such metric.
+        FileNotFoundError: there is no such metric.
 
     Example:
         >>> list(metric_files("ndcg"))

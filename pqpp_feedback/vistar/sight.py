@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from pqpp_backbones.pretrained import Model, load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import apart, listed, unit_rows
-from pqpp_feedback.errors import ImageError, check_choice
+from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_files.extras import needing
 
@@ -104,7 +104,7 @@ class Sight:
         """Return (height, width), the distance of each pixel along the view.
 
         Raises:
-            ImageError: The model sees one distance everywhere, which tells nothing.
+            FeedbackError: The model sees one distance everywhere, which tells nothing.
         """
         return self._once("depth", picture, lambda: self._depth(smaller(image)))
 
@@ -276,15 +276,15 @@ def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return depth that differs by more than rounding.
 
     Raises:
-        ImageError: It is the same everywhere, or no number, which tells nothing of solids.
+        FeedbackError: It is the same everywhere, or no number, which tells nothing of solids.
 
     Example:
         >>> uneven(np.full((2, 2), 3.0))
         Traceback (most recent call last):
-        pqpp_feedback.errors.ImageError: the model of depth sees one distance everywhere
+        pqpp_feedback.errors.FeedbackError: the model of depth sees one distance everywhere
     """
     if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise ImageError("the model of depth sees one distance everywhere")
+        raise FeedbackError("the model of depth sees one distance everywhere")
     return depth
 
 
