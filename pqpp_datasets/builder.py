@@ -22,6 +22,7 @@ from pqpp_datasets.location import (
     missing_files,
 )
 from pqpp_datasets.sources import release
+from pqpp_datasets.tables import damaged
 from pqpp_files.errors import in_a_line
 
 logger = logging.getLogger(__name__)
@@ -39,14 +40,11 @@ class _Configuration(datasets.BuilderConfig):
         """Return the options that are set, after checking that the benchmark takes them."""
         given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(
-                f"the configuration {self.name!r} takes no data_dir=: it needs no files"
-            )
+            raise BenchmarkError(f"{self.name} takes no data_dir=: it needs no files")
         if untaken := [name for name in given if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
             raise BenchmarkError(
-                f"the configuration {self.name!r} takes no {untaken[0]}=, which belongs to "
-                f"{', '.join(takers)}"
+                f"{self.name} takes no {untaken[0]}=, which belongs to {', '.join(takers)}"
             )
         return given
 
@@ -103,9 +101,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
             if not splits:
                 missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
                 raise BenchmarkError(
-                    f"{folder}: no split of {benchmark.name} is here (the first file that is "
-                    f"missing is {missing.relative_to(folder)}); give the folder of the published "
-                    f"layout, or a root that holds it as {benchmark.folders[0]}, as data_dir="
+                    f"{missing}: no split of {benchmark.name} is here, and this is the first file; "
+                    f"give as data_dir= their folder, or one with {benchmark.folders[0]}"
                 )
         return [
             datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
@@ -116,11 +113,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         missing = missing_files(benchmark, folder, split) if folder else []
         if missing:
-            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise BenchmarkError(
-                f"{missing[0]}: this file of the split {split!r} is missing{more}; restore the "
-                "folder as published"
-            )
+            raise damaged(missing[0], f"this file of the split {split!r} is missing")
         # The library deals the items of a list out to its processes.
         parts = benchmark.parts(folder, split, self.config.options()) if benchmark.parts else [None]
         return {"folder": folder, "split": split, "parts": parts}
@@ -164,11 +157,9 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 if folder is None or name not in str(split):
                     continue
                 if missing := missing_files(benchmark, folder, name):
-                    raise BenchmarkError(
-                        f"the split {name!r} of {benchmark.name} is not in this copy: "
-                        f"{missing[0]} is missing; splits here: "
-                        f"{', '.join(available_splits(benchmark, folder))}"
-                    ) from None
+                    here = ", ".join(available_splits(benchmark, folder))
+                    what = f"this file of the split {name!r} is missing; splits here: {here}"
+                    raise BenchmarkError(f"{missing[0]}: {what}") from None
             reason = in_a_line(error, named=False)
             raise BenchmarkError(f"`split` is {split!r} ({reason}); name one or several") from None
 
@@ -177,10 +168,8 @@ def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        raise BenchmarkError(
-            f"{benchmark.name}: no file of this benchmark is published; give the folder that holds "
-            f"{', '.join(needed)} as data_dir="
-        )
+        wanted = f"give the folder that holds {', '.join(needed)} as data_dir="
+        raise BenchmarkError(f"{benchmark.name}: no file of it is published; {wanted}")
     place = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
     folder = download_release(published, needed, place, force=force)

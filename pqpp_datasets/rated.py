@@ -6,8 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
+from pqpp_datasets.tables import Column, damaged, read_csv, read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
 _LEAST, _MOST = 1, 5  # of ratings
@@ -180,10 +179,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
-            raise BenchmarkError(
-                f"{path}, {key:.40}: image is {entry['image']!r:.40}, it must be its own name; "
-                f"{REMEDY}"
-            )
+            raise damaged(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another's name")
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {

@@ -159,9 +159,7 @@ def _hpd(records: Sequence[Record], path: str) -> FlatRows:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _ranked_images(records, "rank", path))
-    raise BenchmarkError(
-        f"{path}: no column human_preference, rank or path1; give a file of HPD as it is published"
-    )
+    raise BenchmarkError(f"{path}: no column human_preference, rank or path1, as HPD has")
 
 
 def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
@@ -170,10 +168,8 @@ def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
     if not isinstance(judgments, list):  # the place of the chosen one
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
-        raise BenchmarkError(
-            f"{path}, record {record[ROW] + 1}: {len(images)} images and {len(judgments)} "
-            "judgments of them; each image needs one"
-        )
+        came = f"{len(images)} images and {len(judgments)} judgments"
+        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {came}; each image needs one")
     return list(zip(images, judgments, strict=True))
 
 
@@ -251,10 +247,8 @@ def _label_studio(records: Sequence[Record], path: str) -> Answers:
             rows.append({**data, **own, **_answers(annotation, questions, data)})
     notes = [f"Label Studio: {cancelled} cancelled annotations are left out"] if cancelled else []
     if truths:
-        notes.append(
-            f"Label Studio: {truths} annotations are ground truth and count as any other; "
-            "`columns` control=ground_truth makes them those of the control group"
-        )
+        remedy = "`columns` control=ground_truth makes them those of the control group"
+        notes.append(f"Label Studio: {truths} annotations of ground truth count; {remedy}")
     return Answers(rows, questions, notes)
 
 

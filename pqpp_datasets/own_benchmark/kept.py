@@ -92,19 +92,15 @@ def kept_images(
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
-            raise BenchmarkError(
-                f"`keep_images` url: {wrong[0]!r:.80} is not an address; choose path"
-            )
+            raise BenchmarkError(f"`keep_images` url: {wrong[0]!r:.80} is not an address")
     elif images == "path":
         names = np.array(_without_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
             if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
-                raise BenchmarkError(
-                    f"{root / name}: this image is not there; name the folder by `image_dir`, or "
-                    "choose `keep_images` path"
-                )
+                remedy = "name the folder by `image_dir`, or choose `keep_images` path"
+                raise BenchmarkError(f"{root / name}: this image is not there; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
     columns |= {"image": names} if images != "none" else {}
@@ -259,9 +255,7 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
         for name in table["image"].to_pylist():
             content = (root / name).read_bytes()
             if not content.startswith(_BEGINNINGS):
-                raise BenchmarkError(
-                    f"{root / name}: not a picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others"
-                )
+                raise BenchmarkError(f"{root / name}: not a PNG, JPEG, WebP, GIF, BMP or TIFF")
             pictures.append({"bytes": content, "path": Path(name).name})
         place = table.column_names.index("image")
         table = table.set_column(place, "image", pa.array(pictures))

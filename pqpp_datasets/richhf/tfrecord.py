@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, require_file
+from pqpp_datasets.tables import damaged, require_file
 from pqpp_files.extras import needing
 
 _HEADER = struct.Struct("<QI")
@@ -104,10 +104,7 @@ def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     length, checksum = _HEADER.unpack_from(view, offset)
     if _masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
-            raise BenchmarkError(
-                f"{path}: this is a Git LFS pointer and not the file itself; fetch it by "
-                "`git lfs pull`"
-            )
+            raise BenchmarkError(f"{path}: it is a Git LFS pointer; fetch it by `git lfs pull`")
         raise _damaged(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
@@ -128,7 +125,7 @@ def _masked_crc(data: bytes) -> int:
 
 
 def _damaged(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
-    return BenchmarkError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
+    return damaged(f"{path}, record {number} at offset {offset}", what)
 
 
 def parse_example(data: bytes) -> dict[str, list]:

@@ -67,7 +67,7 @@ def test_v1_1_joins_both_tasks_on_text_and_source(tmp_path):
 def test_split_that_is_not_there_names_the_file(tmp_path, split, streaming):
     folder = write_v1_0(tmp_path)
     assert set(load("pqpp-v1.0", data_dir=str(folder))) == {"train", "validation"}
-    with pytest.raises(BenchmarkError, match=r"'test'.*dataset/test\.csv is missing"):
+    with pytest.raises(BenchmarkError, match=r"dataset/test\.csv: .*'test' is missing"):
         load("pqpp-v1.0", data_dir=str(folder), split=split, streaming=streaming)
 
 

@@ -340,7 +340,7 @@ def test_repeats_are_refused_or_chosen(tmp_path):
     lines = [line.replace(",5", ",-1").replace(",3", ",2") for line in REPEATED]
     path = write(tmp_path / "v.csv", *lines)
     with pytest.raises(
-        BenchmarkError, match=r"means of repeated votes came; .* `repeats` first or"
+        BenchmarkError, match=r"means of repeated votes came, .* `repeats` first or"
     ):
         build(path, scale="pqpp", repeats="mean")
 

@@ -175,10 +175,7 @@ def _choices_of(
     two stands first does not tell pairs apart, nor whether somebody chose twice.
     """
     if ("image_a" in table.rows) != ("image_b" in table.rows):
-        raise BenchmarkError(
-            f"{table.name}: only one of the columns image_a and image_b is there; name both, or "
-            "leave both out"
-        )
+        raise BenchmarkError(f"{table.name}: one of image_a and image_b is there; name both")
     sides = {
         role: _sides(table.rows, role) for role in ("model", "image") if f"{role}_a" in table.rows
     }
@@ -216,10 +213,7 @@ def _choices_of(
     else:
         table.notes.append("no annotators came: whom to trust cannot be checked")
     if not counts.any():
-        raise BenchmarkError(
-            f"{table.name}: all who chose are flagged, and `exclude` flagged leaves nobody; leave "
-            "it out"
-        )
+        raise BenchmarkError(f"{table.name}: all are flagged, `exclude` flagged leaves nobody")
     image_names, *images = sides.get("image", (np.array([]),))
     choices = Choices(
         prompt=prompt,
@@ -248,10 +242,8 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     if options.labels:
         scale = scale_of_map(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
-            raise BenchmarkError(
-                f"`labels` {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
-                "first model, -1 the second and 0 a tie"
-            )
+            allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
+            raise BenchmarkError(f"`labels` {options.labels}: {unknown.pop():g} came; {allowed}")
         return replace(scale, missing=scale.missing | missing)
     words = {**_A, **_B, **_TIE}
     came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
@@ -277,8 +269,7 @@ def _form_of_numbers(table: LongTable, numbers: set[str], options: BuildOptions)
         return fitting[0]
     raise BenchmarkError(
         f"{table.name}: {table.said('choice')} holds the numbers {', '.join(sorted(numbers))}, "
-        "which do not tell who won; say by `scale` share (1: the first, 0: the second, .5: a tie), "
-        "index (0: the first, 1: the second), place (1, 2, 0: a tie) or sign (1, -1, 0: a tie)"
+        f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
     )
 
 
@@ -367,9 +358,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     first, second = first[apart], second[apart]
     if not len(first):
         raise BenchmarkError(
-            f"{table.name}: each ranking has one image, and nothing to compare it with (two of one "
-            "model are not compared); give a person's images of a prompt the same annotator and "
-            "the same prompt"
+            f"{table.name}: each ranking has images of one model; give a person's images of a "
+            "prompt the same annotator and the same prompt"
         )
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
