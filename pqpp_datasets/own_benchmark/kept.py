@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.long_table import texts_of
+from pqpp_datasets.own_benchmark.long_table import NUMBER, texts_of
 from pqpp_files.paths import inside_of
 
 IMAGES = ("path", "url", "bytes", "none")
@@ -46,22 +46,19 @@ def judged_by_pairs(built: Built) -> pd.DataFrame | None:
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    if choices.images is None:
+    if "image_a" not in choices:
         return None
-    counts = choices.counts.astype(np.int64)
-    won = (choices.value + 1) / 2
-    sides = zip(choices.models, choices.images, (won, 1 - won), strict=True)
+    won, counts = (choices["value"] + 1) / 2, choices["counts"].astype(np.int64)
     rows = pd.concat(
-        pd.DataFrame({"prompt": choices.prompt, "model": model, "image": image}).assign(
-            won=share * counts, votes=counts
+        pd.DataFrame({"prompt": choices[NUMBER], "model": choices[f"model_{side}"]}).assign(
+            image=choices[f"image_{side}"], won=share * counts, votes=counts
         )
-        for model, image, share in sides
+        for side, share in (("a", won), ("b", 1 - won))
     )
-    judged = rows.groupby(["prompt", "model", "image"], as_index=False).sum()
+    keys = ["prompt", "model", "image"]
+    judged = rows.groupby(keys, as_index=False, observed=True).sum()
     judged["score"] = judged.pop("won") / judged["votes"]
-    judged["model"] = texts_of(judged["model"], choices.model_names)
-    judged["image"] = np.array(choices.image_names, dtype=object)[judged["image"]]
-    return judged
+    return judged.assign(image=judged["image"].astype(object))
 
 
 def kept_images(
@@ -151,21 +148,17 @@ def kept_preferences(built: Built, called: Sequence[Any]) -> Splits:
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    columns: dict[str, Any] = {"prompt": choices.prompt}
-    for role, sides, names in (
-        ("model", choices.models, choices.model_names),
-        ("image", choices.images or (), choices.image_names),
-    ):
-        for side, codes in zip("ab", sides, strict=False):
-            columns[f"{role}_{side}"] = texts_of(codes, names)
-    columns["annotator"], place = pa.nulls(len(choices.prompt), pa.int64()), choices.prompt
-    if choices.annotator is not None:
-        columns["annotator"], place = _annotators(choices.annotator, called)
-    nearest = np.rint(choices.value).astype(np.int64) + 1
+    prompt, sides = choices[NUMBER].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
+    columns: dict[str, Any] = {"prompt": prompt}
+    columns |= {side: choices[side].array for side in sides if side in choices}
+    columns["annotator"], place = pa.nulls(len(choices), pa.int64()), prompt
+    if "annotator" in choices:
+        codes = choices["annotator"].cat.codes.to_numpy()
+        columns["annotator"], place = _annotators(codes, called)
+    nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = texts_of(nearest, ["b", "tie", "a"])
-    columns["counts"] = choices.counts
-    columns |= {} if choices.seconds is None else {"seconds": choices.seconds}
-    return _by_split(built, columns, np.lexsort((place, choices.prompt)))
+    columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
+    return _by_split(built, columns, np.lexsort((place, prompt)))
 
 
 def _annotators(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:

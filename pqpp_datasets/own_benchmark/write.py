@@ -146,7 +146,7 @@ def write_benchmark(
     keeping = keeping or Keeping()
     people = [
         built.generation.table.annotator_names if built.generation else [],
-        built.preferences.choices.annotator_names if built.preferences else [],
+        built.preferences.voters if built.preferences else [],
     ]
     numbers = [keeping.called(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
@@ -288,7 +288,7 @@ def _voters(preferences: Preferences, called: Sequence[str] | None) -> list[dict
     facts = preferences.agreements
     if facts is None:
         return []
-    names = called or preferences.choices.annotator_names
+    names = called or preferences.voters
     rows: list[dict[str, Any]] = [
         {"name": names[place], "place": place, "flag": facts.reasons[place]}
         for place in np.flatnonzero(facts.shared.votes).tolist()
