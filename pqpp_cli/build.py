@@ -21,9 +21,9 @@ _FLAGGED_SAID = 20
 
 
 def _formats() -> list[str]:
-    from pqpp_datasets.own_benchmark.formats import format_names
+    from pqpp_datasets.own_benchmark.formats import FORMATS
 
-    return format_names()
+    return list(FORMATS)
 
 
 class ReadingOptions(Group):

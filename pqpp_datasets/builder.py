@@ -1,8 +1,6 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
-import contextlib
 import logging
-from collections.abc import Iterator
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,6 @@ from pqpp_datasets.location import (
 )
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import damaged
-from pqpp_files.errors import in_a_line
 
 logger = logging.getLogger(__name__)
 
@@ -123,8 +120,6 @@ class Pqpp(datasets.ArrowBasedBuilder):
         for number, table in enumerate(tables):
             yield (0, number), table
 
-    # What the library wraps or words in general terms is said here as what it is.
-
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the data; an error of ours comes through as it was raised."""
         try:
@@ -133,35 +128,6 @@ class Pqpp(datasets.ArrowBasedBuilder):
             if isinstance(error.__cause__, BenchmarkError):
                 raise error.__cause__ from None
             raise
-
-    def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
-        """Return the prepared data; a split that this copy lacks is named with its files."""
-        with self._explaining(split):
-            return super().as_dataset(split=split, **kwargs)
-
-    def as_streaming_dataset(self, split: Any = None, **kwargs: Any) -> Any:
-        """Return the data as a stream; a split that this copy lacks is named with its files."""
-        with self._explaining(split):
-            return super().as_streaming_dataset(split=split, **kwargs)
-
-    @contextlib.contextmanager
-    def _explaining(self, split: Any) -> Iterator[None]:
-        try:
-            yield
-        except BenchmarkError:
-            raise
-        except (ValueError, KeyError) as error:
-            benchmark = self.config.benchmark
-            folder = local_folder(benchmark, self.config.data_dir)
-            for name in benchmark.splits:
-                if folder is None or name not in str(split):
-                    continue
-                if missing := missing_files(benchmark, folder, name):
-                    here = ", ".join(available_splits(benchmark, folder))
-                    what = f"this file of the split {name!r} is missing; splits here: {here}"
-                    raise BenchmarkError(f"{missing[0]}: {what}") from None
-            reason = in_a_line(error, named=False)
-            raise BenchmarkError(f"`split` is {split!r} ({reason}); name one or several") from None
 
 
 def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:

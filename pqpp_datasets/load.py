@@ -9,6 +9,7 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
+from pqpp_files.errors import in_a_line
 from pqpp_files.names import did_you_mean
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
@@ -42,7 +43,13 @@ def load_benchmark(
 
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
-        return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
+        config = configuration(name, subset)
+        try:
+            return datasets.load_dataset("pqpp", config, split=split, **options)
+        except BenchmarkError:
+            raise
+        except (ValueError, KeyError) as error:  # a split that this copy lacks
+            raise BenchmarkError(f"split {split}: {in_a_line(error, named=False)}") from None
     folder = expanded(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):

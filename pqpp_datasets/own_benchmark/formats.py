@@ -367,8 +367,3 @@ FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
 """The format's name to what makes flat rows of its records and the path of their file."""
 READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
 """Format to the columns that are read, where not all are."""
-
-
-def format_names() -> list[str]:
-    """Return the formats as a user writes them."""
-    return sorted(FORMATS)

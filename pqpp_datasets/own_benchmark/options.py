@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.formats import format_names
+from pqpp_datasets.own_benchmark.formats import FORMATS
 from pqpp_files.foreign.json_values import read_json
 
 # `--column ROLE=COLUMN` says what a file calls it.
@@ -203,7 +203,7 @@ class BuildOptions:
 _CHOICES = {
     n: get_args(h) for n, h in get_annotations(BuildOptions).items() if get_origin(h) is Literal
 }
-_CHOICES["from_format"] = (None, *format_names())
+_CHOICES["from_format"] = (None, *FORMATS)
 
 
 def _refuse_two(**given: object) -> None:

@@ -158,7 +158,7 @@ def _choices_of(
         sides = [f"{role}_a", f"{role}_b"]
         both = pd.api.types.union_categoricals([rows[side] for side in sides])
         for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
-            rows[side] = pd.Categorical.from_codes(codes, dtype=both.dtype)
+            rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
     table.refuse("model_b", same, "as model_a; two models are compared")
     scale = _scale_of_choices(table, options)
