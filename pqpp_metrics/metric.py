@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -143,3 +144,16 @@ def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
     valued = scores[~np.isnan(scores)]
     mean = float(valued.mean()) if valued.size else float("nan")
     return plain({name: mean, "scores": scores} | companions)
+
+
+def base() -> type[Metric]:
+    """Return the class that a metric's module derives its class from.
+
+    That is an `evaluate.Metric` where evaluate is imported, as it is when it reads the module, and
+    `Metric` alone elsewhere: importing evaluate takes many times as long as computing.
+    """
+    if "evaluate" not in sys.modules:
+        return Metric
+    from pqpp_metrics.evaluate_module import EvaluateMetric
+
+    return EvaluateMetric

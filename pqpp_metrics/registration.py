@@ -129,7 +129,7 @@ def load_metric(name: str) -> type[Metric]:
         >>> kendall.score({"predictions": [1, 2, 3], "references": [1, 3, 2]})["n"]
         3
     """
-    from pqpp_metrics.modules import Metric
+    from pqpp_metrics.metric import Metric
 
     metric_path(name)
     module = importlib.import_module(f"pqpp_metrics.{name}.{name}")
