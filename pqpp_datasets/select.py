@@ -109,20 +109,17 @@ def sample_centres(points: np.ndarray, count: int, generator: np.random.Generato
         size = min(_MOST_DRAWN, 1 + len(chosen) // 4)
         drawn = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
         drawn = np.minimum(drawn, len(points) - 1)
-        new = _taken(points[drawn], drawn, distance[drawn], generator)[: count - len(chosen)]
+        near, now, chances = points[drawn], distance[drawn], generator.random(len(drawn))
+        new: list[int] = []
+        for position, row in enumerate(drawn):
+            if chances[position] * distance[row] < now[position]:
+                new.append(int(row))
+                np.minimum(now, _exactly(near, near[position]), out=now)
+        new = new[: count - len(chosen)]
         chosen += new
         np.minimum(distance, _squared(points, norms, new), out=distance)
         distance[new] = 0
     return np.array(chosen, dtype=np.int64)
-
-
-def _taken(drawn_points, drawn, before, generator) -> list[int]:
-    now, chances, taken = before.copy(), generator.random(len(drawn)), []
-    for position, row in enumerate(drawn):
-        if chances[position] * before[position] < now[position]:
-            taken.append(int(row))
-            np.minimum(now, _exactly(drawn_points, drawn_points[position]), out=now)
-    return taken
 
 
 def _squared(points, norms, rows) -> np.ndarray:

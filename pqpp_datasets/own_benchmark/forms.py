@@ -235,18 +235,14 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             table.rows[f"model{side}"] = _models_by_name(table, f"image{side}", options)
     if kind == "preferences" and isinstance(path, ForeignFile):
-        _leave_same_models_out(table)
+        # Published files have choices between two images of one model.
+        first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
+        if same := int((first == second).sum()):
+            table.notes.append(f"{same} choices between two images of one model are left out")
+            table.rows = table.rows[first != second].reset_index(drop=True)
+        if not len(table.rows):
+            raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
     return table
-
-
-def _leave_same_models_out(table: LongTable) -> None:
-    """Take out choices between two images of one model, which published files have."""
-    first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
-    if same := int((first == second).sum()):
-        table.notes.append(f"{same} choices between two images of one model are left out")
-        table.rows = table.rows[first != second].reset_index(drop=True)
-    if not len(table.rows):
-        raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
 
 
 def _is_table(path: Path) -> bool:

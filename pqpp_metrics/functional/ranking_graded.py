@@ -63,11 +63,13 @@ def ndcg(
     given = ranking_inputs(scores, relevance, rules)
     xp = given.xp
     if isinstance(gains, Mapping):
-        of_grade = _checked_gains(gains)
-        relevance, missing = (
-            _gains_of(array, of_grade) for array in (given.relevance, given.missing)
-        )
-        given = replace(given, relevance=relevance, missing=missing)
+        of_grade, gained = _checked_gains(gains), []
+        for grades in (given.relevance, given.missing):  # one without a gain gains itself
+            distinct, places = np.unique(to_numpy(grades), return_inverse=True)
+            values = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
+            values = values[places.reshape(grades.shape)]
+            gained.append(xp.asarray(values, device=array_api_compat.device(grades)))
+        given = replace(given, relevance=gained[0], missing=gained[1])
     else:
         require_choice("gains", gains, _GAINS)
     exponential = gains == "exponential"
@@ -99,15 +101,6 @@ def _checked_gains(gains):
     if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
         raise not_allowed("gains", gains, "gains are 0 or above, and 0 of grade 0")
     return of_grade
-
-
-def _gains_of(grades, of_grade):
-    """The gains of grades, in their library; a grade without one gains itself."""
-    xp = array_api_compat.array_namespace(grades)
-    distinct, places = np.unique(to_numpy(grades), return_inverse=True)
-    gained = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
-    places = places.reshape(grades.shape)
-    return xp.asarray(gained[places], device=array_api_compat.device(grades))
 
 
 def _ranks(given, number):

@@ -101,7 +101,12 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     if known:
         keys = [NUMBER, "model", "image", "annotator"]
         rows = once(table, rows, keys, "this judgment", options.repeats)
-        _refuse_two_roles(table, rows)
+        people, control = rows["annotator"], rows["control"]
+        both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
+        outside = rows.index[people.cat.codes.isin(both) & ~control]
+        if len(outside):
+            fault = f"{people[outside[0]]!r:.60} is in the control group in other rows and not here"
+            table.fault("annotator", outside, f"{fault}; set control in all rows of a member")
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
