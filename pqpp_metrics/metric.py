@@ -89,10 +89,9 @@ class Metric:
         name, inputs, options = cls.function.__name__, cls.input_names(), cls.options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
-            raise MetricInputError(
-                f"`{name}` has no input or option `{unknown[0]}`; its inputs are "
-                f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
-            )
+            known = f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
+            came = f"`{name}` has no input or option `{unknown[0]}`"
+            raise MetricInputError(f"{came}; its inputs are {known}")
 
     @classmethod
     def computed(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:

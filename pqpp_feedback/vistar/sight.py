@@ -98,7 +98,15 @@ class Sight:
         """
         words = listed(asked(picture, "objects")) or choices("sight")["usual_objects"]
         key = "\n".join(words)
-        return self._once(f"objects {key}", picture, lambda: self._objects(smaller(image), words))
+
+        def look() -> Objects:
+            small = smaller(image)
+            boxes = self.detect(small, words)[: choices("sight")["most_objects"]]
+            masks, sure = self.segment(small, [box["box"] for box in boxes])
+            pairs = zip(boxes, sure, strict=True)
+            return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
+
+        return self._once(f"objects {key}", picture, look)
 
     def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
         """Return (height, width), the distance of each pixel along the view.
@@ -115,12 +123,6 @@ class Sight:
             if len(self._seen) > _KEPT:
                 del self._seen[next(iter(self._seen))]
         return self._seen[key]
-
-    def _objects(self, image: Any, words: Sequence[str]) -> Objects:
-        boxes = self.detect(image, words)[: choices("sight")["most_objects"]]
-        masks, sure = self.segment(image, [box["box"] for box in boxes])
-        seen = [{**box, "score": box["score"] * iou} for box, iou in zip(boxes, sure, strict=True)]
-        return seen, masks
 
     def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
         """Return what a role's processor makes of inputs, and its model of that."""
