@@ -21,9 +21,9 @@ _FLAGGED_SAID = 20
 
 
 def _formats() -> list[str]:
-    from pqpp_datasets.own_benchmark.formats import format_names
+    from pqpp_datasets.own_benchmark.formats import FORMATS
 
-    return format_names()
+    return list(FORMATS)
 
 
 class ReadingOptions(Group):
@@ -208,7 +208,7 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]
         yield f"annotators: {admitted} of {len(annotators)} admitted"
         flagged = [(annotator.name, annotator.flag) for annotator in annotators if annotator.flag]
     ratings = built.generation.table.annotator_names if built.generation else []
-    pairs = built.preferences.choices.annotator_names if built.preferences else []
+    pairs = built.preferences.voters if built.preferences else []
     of_pairs = built.preferences.flagged if built.preferences else []
     for names, people in ((ratings, flagged), (pairs, of_pairs)):
         shown = dict(zip(names, keeping.shown(names), strict=True))

@@ -252,7 +252,7 @@ class MetricsPush(Push, Command):
 
     def run(self) -> None:
         """Push each, and print what was done."""
-        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.app import push_metric
         from pqpp_metrics.registration import list_metrics, metric_card
 
         names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)

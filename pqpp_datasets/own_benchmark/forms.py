@@ -69,10 +69,7 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise BenchmarkError(
-            f"{path}: not a file of {options.from_format} as it is published ({reason}); export "
-            "it again, or build from a plain table"
-        ) from None
+        raise BenchmarkError(f"{path}: not a file of {options.from_format} ({reason})") from None
 
 
 def _records(source: Any) -> list[dict[str, Any]]:
@@ -110,10 +107,8 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
         called[role] = question
     else:
         there = f"the questions {', '.join(questions)}" if questions else "no answer"
-        raise BenchmarkError(
-            f"{path}: it holds {there}; name the one to build from by `columns` label=NAME, or "
-            "choice=NAME, or rank=NAME"
-        )
+        remedy = "name one by `columns` label=NAME, or choice=NAME, or rank=NAME"
+        raise BenchmarkError(f"{path}: it holds {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     given = [row for row in rows if not question or row.get(question) is not None]
     notes = list(found.notes)
@@ -180,10 +175,8 @@ def read_long(
         table.require_filled(role)
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
-        table.notes.append(
-            "images: no column names them; the votes on a prompt and a model are on one image "
-            "(`columns` image=COLUMN)"
-        )
+        note = "no column names them; the votes on a prompt and a model are on one image"
+        table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.values(role, number_of, "a finite number is allowed")
     rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
@@ -215,9 +208,8 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         column = options.called("judgments").get("label", "")
         if column.lower() in _RANKS:
             raise BenchmarkError(
-                f"{path}: whether 1 is the best or the worst of {column} is not plain; name the "
-                f"column by `columns` rank={column} where it is the best, or call it rating if the "
-                "worst"
+                f"{path}: whether 1 is the best or the worst of {column} is not plain; name it by "
+                f"`columns` rank={column} if the best, or call it rating if the worst"
             )
         model = options.model
         needed[0] = "image" if options.images else which
@@ -243,21 +235,14 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             table.rows[f"model{side}"] = _models_by_name(table, f"image{side}", options)
     if kind == "preferences" and isinstance(path, ForeignFile):
-        _leave_same_models_out(table)
+        # Published files have choices between two images of one model.
+        first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
+        if same := int((first == second).sum()):
+            table.notes.append(f"{same} choices between two images of one model are left out")
+            table.rows = table.rows[first != second].reset_index(drop=True)
+        if not len(table.rows):
+            raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
     return table
-
-
-def _leave_same_models_out(table: LongTable) -> None:
-    """Take out choices between two images of one model, which published files have."""
-    first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
-    if same := int((first == second).sum()):
-        table.notes.append(f"{same} choices between two images of one model are left out")
-        table.rows = table.rows[first != second].reset_index(drop=True)
-    if not len(table.rows):
-        raise BenchmarkError(
-            f"{table.name}: all choices are between two images of one model; a benchmark needs "
-            "several models"
-        )
 
 
 def _is_table(path: Path) -> bool:
@@ -345,13 +330,11 @@ def _read_table(
 
 
 def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -> BenchmarkError:
-    remedy = "name the columns so, or say how they are called by `columns` ROLE=COLUMN"
+    remedy = "name the columns so, or by `columns` ROLE=COLUMN"
     if not {"model", "model_a"}.isdisjoint(missing):
-        remedy += ", or by `model_pattern` REGEX, which finds the model in an image's name"
-        remedy += ", or `model_name` NAME where all are of one" if "model" in missing else ""
+        remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
-        remedy += ", like `columns` label=COLUMN; `annotators` COL,COL for a column an annotator"
-        remedy += ", `models` COL,COL for a column a model"
+        remedy += ", or one an annotator or a model by `annotators` or `models` COL,COL"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
     usual = roles_in(names)
@@ -378,28 +361,24 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         free = ["annotator"] if options.model is not None else ["model", "annotator"]
         role = next((role for role in free if role not in rows), None)
         if role is None:
+            place = table.place(int((keys != "").argmax()))
             raise BenchmarkError(
-                f"{table.place(int((keys != '').argmax()))}: {table.said('label')} is an object, "
-                "whose keys would be models or annotators, and both have a column; give each value "
-                "its own row"
+                f"{place}: {table.said('label')} is an object, whose keys would be models or "
+                "annotators, and both have a column; give each value its own row"
             )
         rows[role] = keys
     if (places != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in places.cat.categories]
         rows["annotator"] = texts_of(places.cat.codes, names)
-        table.notes.append(
-            f"annotators: the places {', '.join(sorted(set(names)))} in the lists of "
-            f"{table.said('label')}, each taken as one person"
-        )
+        which = f"{', '.join(sorted(set(names)))} in the lists of {table.said('label')}"
+        table.notes.append(f"annotators: the places {which}, each taken as one person")
 
 
 def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
     """Return the model that the name of each row's image tells."""
     if role not in table.rows:
-        raise BenchmarkError(
-            f"`model_pattern`: {table.name} has no column of images, whose names it is about; name "
-            f"it by `columns` {role}=COLUMN"
-        )
+        remedy = f"name it by `columns` {role}=COLUMN"
+        raise BenchmarkError(f"`model_pattern`: {table.name} has no column of images; {remedy}")
     images = table.rows[role].cat
     models = [options.model_of(image) for image in images.categories]
     rows = table.rows_with(role, (not model for model in models))
@@ -414,10 +393,8 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models)
     if {role, value, "score"} & options.called(kind).keys():
-        raise BenchmarkError(
-            f"`{role}s` names the columns that hold the votes; leave `columns` {role}=..., "
-            f"{value}=... and score=... out"
-        )
+        leave = f"leave `columns` {role}=..., {value}=... and score=... out"
+        raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{role}s` {','.join(columns)}: a column stands twice")
     needed, without = [key, *columns], (role, value)
@@ -441,10 +418,8 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        raise BenchmarkError(
-            f"{path}: runs and qrels of TREC hold only ids; give the texts by `prompts` FILE, a "
-            "table of prompt_id and prompt"
-        )
+        remedy = "give the texts by `prompts` FILE, a table of prompt_id and prompt"
+        raise BenchmarkError(f"{path}: runs and qrels of TREC hold only ids; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.formats import format_names
+from pqpp_datasets.own_benchmark.formats import FORMATS
 from pqpp_files.foreign.json_values import read_json
 
 # `--column ROLE=COLUMN` says what a file calls it.
@@ -142,10 +142,8 @@ class BuildOptions:
                 raise BenchmarkError(f"{name}={value}: give a number from {low} to {high}")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise BenchmarkError(
-                    f"{name}={getattr(self, name)!r}: choose among "
-                    f"{', '.join(filter(None, allowed))}"
-                )
+                known = ", ".join(filter(None, allowed))
+                raise BenchmarkError(f"{name}={getattr(self, name)!r}: choose among {known}")
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
@@ -159,17 +157,13 @@ class BuildOptions:
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
-            raise BenchmarkError(
-                f"model_pattern={self.model_pattern!r:.60}: not a regular expression ({error}); "
-                "write it like '^([^_]+)_'"
-            ) from None
+            pattern = f"model_pattern={self.model_pattern!r:.60}"
+            raise BenchmarkError(f"{pattern}: not a regular expression ({error})") from None
         try:
             " ".encode(self.encoding)  # refuses those of bytes too, like hex
         except (LookupError, ValueError):
-            raise BenchmarkError(
-                f"encoding={self.encoding!r:.60}: it is unknown; write it like utf-8, "
-                "latin-1, cp1252, utf-16 or shift_jis"
-            ) from None
+            known = "write it like utf-8, latin-1, cp1252, utf-16 or shift_jis"
+            raise BenchmarkError(f"encoding={self.encoding!r:.60}: unknown; {known}") from None
 
     def called(self, kind: str) -> dict[str, str]:
         """Return what files of a kind call a column, by what it is to us.
@@ -209,7 +203,7 @@ class BuildOptions:
 _CHOICES = {
     n: get_args(h) for n, h in get_annotations(BuildOptions).items() if get_origin(h) is Literal
 }
-_CHOICES["from_format"] = (None, *format_names())
+_CHOICES["from_format"] = (None, *FORMATS)
 
 
 def _refuse_two(**given: object) -> None:

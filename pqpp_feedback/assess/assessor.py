@@ -73,7 +73,7 @@ class Assessor(abc.ABC):
             pictures: What each was generated from.
 
         Raises:
-            ImageError: An image cannot be assessed. Each is then tried by itself, as after any
+            FeedbackError: An image cannot be assessed. Each is then tried by itself, as after any
                 other error but those of models, services and budgets.
         """
 
