@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,6 @@ class Rows:
         """The prompts as a table, with their ids where the dataset has any."""
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
-
-    def select(self, places: NDArray[np.int64]) -> Self:
-        """Return some of the rows."""
-        prompts = [self.prompts[place] for place in places]
-        table = None if self.table is None else self.table.select(places)
-        return type(self)(prompts, self.targets[places], table)
 
 
 def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows:

@@ -20,7 +20,7 @@ layers: [0, 1, 2]
 captions: captions.txt
 targets: [mean_hbpp, mean_rr]
 fit: {kernel_layers: [2, 1], networks: 2, hidden_size: 8, epochs: 1}
-tuned: {targets: [mean_hbpp], epochs: 1, batch_size: 16, max_length: 40}
+tuned: {epochs: 1, batch_size: 16, max_length: 40}
 """
 PROMPTS = ["a cat", "a man riding a wave on a surfboard", "zebra " * 40]
 
