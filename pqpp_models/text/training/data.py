@@ -17,10 +17,7 @@ from pqpp_backbones.encoder.encoding import layer_means
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
-from pqpp_files.foreign.arrays import load_arrays
-from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
-from pqpp_files.write_beside import write_beside
 from pqpp_metrics.functional import qpp_report, spearman_qpp
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -180,22 +177,7 @@ class TextData:
 
     @cached_property
     def encoded(self) -> dict[int, Singles]:
-        """The encoder's states of all texts, by layer; those that an earlier run left, if any."""
-        recipe = self.recipe
-        if recipe.cache is None:
-            return self._encode()
-        identity = [Path(self.encoder.config.name_or_path).name, *map(str, recipe.layers)]
-        identity += [] if recipe.mixed_precision == "no" else [recipe.mixed_precision]
-        digest = sha256_of_parts(["\n".join([*identity, *self.texts])])
-        path = Path(recipe.cache) / f"encoded-{digest[:16]}.npz"
-        if not path.exists():
-            arrays: dict[str, Any] = {str(k): states for k, states in self._encode().items()}
-            with write_beside(path) as beside, beside.open("wb") as file:
-                np.savez(file, **arrays)
-        stored = load_arrays(path)
-        return {layer: stored[str(layer)] for layer in recipe.layers}
-
-    def _encode(self) -> dict[int, Singles]:
+        """The encoder's states of all texts, by layer."""
         with number_format(self.recipe.mixed_precision):
             return layer_means(
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True

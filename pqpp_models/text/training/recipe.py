@@ -74,12 +74,6 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         "processor that has it",
         FORMATS,
     )
-    cache: str | None = option(
-        None,
-        "folder that keeps the encoder's states for the next run",
-        decides=False,
-        path="output",
-    )
 
     def __post_init__(self) -> None:
         """Check that the name of the other build is one."""
