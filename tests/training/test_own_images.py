@@ -85,7 +85,7 @@ def trained(name, made, folder, *words):
     script = trainer(name)
     clip = str(save_clip(folder / "clip"))
     given = ("--dataset", made, "--model", clip, "--output_dir", str(folder / "run"))
-    given += ("--cache_dir", str(folder / "features"), "--per_device_train_batch_size", "16")
+    given += ("--per_device_train_batch_size", "16")
     recipe = parse_recipe(recipe_of(name), "", "", [*given, *words])
     script.train(recipe)
     return str(folder / "run" / "model")

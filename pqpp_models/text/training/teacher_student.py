@@ -49,7 +49,7 @@ from pqpp_models.text.collection.model import (
     Scaling,
     model_rows,
 )
-from pqpp_models.text.ridge.forms import ridge_with_best_strength, solve_ridge
+from pqpp_models.text.ridge.forms import ridge_with_best_strength
 from pqpp_models.text.static import DEEPER, LINEAR, StaticNetwork, quantise
 
 
@@ -354,8 +354,9 @@ def leave_each_out(
         rows = np.concatenate([states[other][picks[other]] for other in others])
         values = np.concatenate([goals[other][picks[other]] for other in others])
         mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-6
-        slopes, intercepts = solve_ridge((rows - mean) / deviation, values[:, None], _STRENGTHS)
-        by_strength = ((states[name] - mean) / deviation) @ slopes[..., 0].T + intercepts[:, 0]
+        scaled, own = ((part - mean) / deviation for part in (rows, states[name]))
+        fits = [ridge_with_best_strength(scaled, values[:, None], [one]) for one in _STRENGTHS]
+        by_strength = np.hstack([own @ fit.slopes + fit.intercept for fit in fits])
         errors += ((by_strength - goals[name][:, None]) ** 2).mean(axis=0)
         predictions[name] = by_strength
     best = errors.argmin()
