@@ -194,9 +194,6 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **kwargs: Passed to the encoder.
         """
         states = self.backbone(input_ids, attention_mask=attention_mask, **kwargs)
-        return self._pool(states, attention_mask)
-
-    def _pool(self, states: Any, attention_mask: torch.Tensor | None) -> torch.Tensor:
         if self.config.pooling == "pooler":
             return states.pooler_output
         tokens = states.last_hidden_state

@@ -239,10 +239,15 @@ class Collection:
 
     def density_features(self, vectors: Mapping[int, Singles]) -> Singles:
         """Return how densely the labelled captions, and all, lie around prompts in each layer."""
-        blocks = [
-            density_features(vectors[layer], known, self.labelled)
-            for layer, known in self.vectors.items()
-        ]
+        blocks = []
+        for layer, known in self.vectors.items():
+            parts = []
+            for part in chunks(vectors[layer]):
+                similarity = similarities(part, known)
+                labelled = [similarity[:, : self.labelled]] if self.labelled else []
+                groups = [*labelled, similarity]
+                parts.append(np.concatenate([density(group) for group in groups], axis=1))
+            blocks.append(np.concatenate(parts))
         return np.concatenate(blocks, axis=1)
 
     def replaced(
@@ -297,16 +302,6 @@ def similarities(rows: Singles, known: Singles) -> Singles:
     similarity = rows @ known.T
     similarity[similarity >= SAME] = -1
     return similarity
-
-
-def density_features(rows: Singles, known: Singles, labelled: int) -> Singles:
-    """Return `density` of the labelled captions, which come first, and of all, side by side."""
-    blocks = []
-    for part in chunks(rows):
-        similarity = similarities(part, known)
-        groups = [similarity[:, :labelled], similarity] if labelled else [similarity]
-        blocks.append(np.concatenate([density(group) for group in groups], axis=1))
-    return np.concatenate(blocks)
 
 
 def density(similarity: Singles) -> Singles:

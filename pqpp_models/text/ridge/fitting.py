@@ -316,9 +316,9 @@ def fit(
 
     names = list(check_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
-    if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
-    columns = _columns(prompts, scores, names)
+    columns = np.array(scores, dtype=np.float64).reshape(len(prompts), len(names))
+    if np.isinf(columns).any():
+        raise PredictorError("`scores` holds infinite values; leave such rows out")
     _, values = _one_row_a_prompt(prompts, columns)
     ranges = _learnable(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
@@ -383,21 +383,6 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     return network, sentence_encoder
 
 
-def _columns(prompts: list[str], scores: ArrayLike, targets: Sequence[str]) -> Floats:
-    """Return scores as numbers, a column a target."""
-    values = np.array(scores, dtype=np.float64)
-    if values.ndim == 1 and len(targets) == 1:
-        values = values[:, None]
-    if values.shape != (len(prompts), len(targets)):
-        raise PredictorError(
-            f"`scores` has shape {values.shape}, but {len(prompts)} prompts and {len(targets)} "
-            f"targets need {(len(prompts), len(targets))}"
-        )
-    if np.isinf(values).any():
-        raise PredictorError("`scores` holds infinite values; leave such rows out")
-    return values
-
-
 def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
     """Return the distinct prompts that have a score, normalised, and the means of their scores."""
     texts = [content(prompt) for prompt in prompts]
@@ -433,24 +418,18 @@ def _learnable(
                 f"target {target!r} is {known[0]:g} for every prompt; nothing can be learned"
             )
         else:
-            given = limits_of.get(target) or known_range(target)
-            ranges[target] = _limits(target, float(known.min()), float(known.max()), given)
+            low, high = float(known.min()), float(known.max())
+            margin = _MARGIN * (high - low)
+            limits = limits_of.get(target) or known_range(target) or (low - margin, high + margin)
+            if low < limits[0] or high > limits[1]:
+                raise PredictorError(
+                    f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
+                    f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another "
+                    "name"
+                )
+            ranges[target] = limits
     if not ranges:
         raise PredictorError(left_out[0])
     for reason in left_out:
         _log.warning("%s; it is left out", reason)
     return ranges
-
-
-def _limits(
-    target: str, low: float, high: float, limits: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Return what a target's predictions are kept within, by its lowest and highest score."""
-    if limits is None:
-        return low - _MARGIN * (high - low), high + _MARGIN * (high - low)
-    if low < limits[0] or high > limits[1]:
-        raise PredictorError(
-            f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
-            f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another name"
-        )
-    return limits
