@@ -177,8 +177,7 @@ AGGREGATIONS = ("mean", "max", "min", "sum", "std")
 EVIDENCE = Evidence(
     what="word vectors",
     variable="PQPP_WORD_VECTORS",
-    form="a file of them (word2vec .bin or .vec, .npy or .safetensors with its words in a .txt "
-    "beside it)",
+    form="a file of them (word2vec .bin or .vec)",
     # The seven measures are usually asked one after the other over one embedding.
     opened=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
     state=EgoNetworks.state,

@@ -1,4 +1,4 @@
-"""Word embeddings of any source: a word2vec file, or an array with its words."""
+"""Word embeddings of any source, as word2vec, fastText and GloVe write them."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.foreign.arrays import load_array, load_tensors
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 
@@ -77,15 +76,16 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """Read word embeddings from a file.
 
     Args:
-        path: by its ending ``.bin`` (word2vec's binary form), ``.npy`` or ``.safetensors`` (one
-            array of shape ``(words, dimensions)``, and beside it a UTF-8 text file with the ending
-            ``.txt`` and its words, one a line), or else text: a word and its numbers a line, with
-            or without the first line that counts them (word2vec, fastText, GloVe).
+        path: word2vec's binary form where it ends with ``.bin``, or else text: a word and its
+            numbers a line, with or without the first line that counts them (word2vec, fastText,
+            GloVe).
+
+    Raises:
+        PredictorError: it cannot be read, or is in no such form.
     """
     place = expanded(path)
-    readers = {".bin": _read_binary, ".npy": _read_array, ".safetensors": _read_array}
     try:
-        return readers.get(place.suffix.lower(), _read_text)(place)
+        return (_read_binary if place.suffix.lower() == ".bin" else _read_text)(place)
     except OSError as error:
         raise PredictorError(
             f"word vectors cannot be read from {place} ({error.strerror or 'unreadable'})"
@@ -95,7 +95,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
             raise PredictorError(f"{place}: {error}") from None
         raise PredictorError(
             f"{place} is not a file of word vectors in the form of its ending "
-            f"({type(error).__name__}); use .bin, .vec, .txt, .npy or .safetensors"
+            f"({type(error).__name__}); use word2vec's .bin, or text as .vec or .txt"
         ) from None
 
 
@@ -133,16 +133,3 @@ def _read_binary(path: Path) -> WordVectors:
             words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
             rows.append(np.frombuffer(file.read(4 * width), "<f4", width))
     return WordVectors(words, np.array(rows, dtype=np.float32))
-
-
-def _read_array(path: Path) -> WordVectors:
-    arrays = [load_array(path)] if path.suffix == ".npy" else [*load_tensors(path).values()]
-    words = path.with_suffix(".txt")
-    listed = words.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    if [array.shape[:1] for array in arrays] != [(len(listed),)]:
-        shapes = ", ".join(str(array.shape) for array in arrays)
-        raise PredictorError(
-            f"it holds arrays of the shapes {shapes}, {words.name} has {len(listed)} words; give "
-            "one array with one word a row"
-        )
-    return WordVectors(listed, arrays[0])

@@ -119,18 +119,14 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
-         prompts  spearman     a  95 % from  95 % to
-    mine       9     0.500 0.500      0.100    0.800
-    mean       9     0.500 0.500      0.100    0.800
+         prompts  spearman     a
+    mine       9     0.500 0.500
+    mean       9     0.500 0.500
     """
     import pandas as pd
 
-    flat = {}
-    for name, row in rows.items():
-        ends = dict(zip(("95 % from", "95 % to"), row["interval"], strict=True))
-        hidden = ("interval", "within_tasks")
-        flat[name] = {key: value for key, value in row.items() if key not in hidden} | ends
-    table = pd.DataFrame(flat, dtype=float).T
+    table = pd.DataFrame(rows).T.drop(columns=["interval", "within_tasks"], errors="ignore")
+    table = table.astype(float)
     table.loc["mean"] = table.mean(skipna=False)
     return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")
 

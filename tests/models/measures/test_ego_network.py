@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.numpy import save_file
 
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.measures.ego_network import (
@@ -171,21 +170,6 @@ class TestVectors:
         assert found.words == ("cat", "New_York", "caf\u00e9")
         np.testing.assert_allclose(found.array, UNIT, atol=1e-6)
 
-    @pytest.mark.parametrize("ending", ["npy", "safetensors"])
-    def test_arrays(self, tmp_path, ending):
-        path = tmp_path / f"x.{ending}"
-        if ending == "npy":
-            np.save(path, ROWS)
-        else:
-            save_file({"embeddings": ROWS}, path)
-        (tmp_path / "x.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
-        found = load_word_vectors(path)
-        assert found.words == tuple(WORDS)
-        np.testing.assert_allclose(found.array, UNIT, atol=1e-6)
-        (tmp_path / "x.txt").write_text("a\nb")
-        with pytest.raises(PredictorError, match=r"x\.txt has 2 words"):
-            load_word_vectors(path)
-
     @pytest.mark.parametrize(
         ("name", "content", "said"),
         [
@@ -197,12 +181,9 @@ class TestVectors:
             ("x.vec", b"cat one two\n", "not a file of word vectors"),
             ("x.vec", b"cat nan 1\n", "not finite"),
             ("x.vec", b"", "for 0 words"),
-            ("x.npy", b"junk", "not a file of word vectors"),
-            ("x.safetensors", b"junk", "not a file of word vectors"),
         ],
     )
     def test_damaged_files_are_refused(self, tmp_path, name, content, said):
-        (tmp_path / "x.txt").write_text("a\n")
         (tmp_path / name).write_bytes(content)
         with pytest.raises(PredictorError, match=said) as caught:
             load_word_vectors(tmp_path / name)
