@@ -40,15 +40,13 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     train_only: str | None = option(
         None,
-        "with train_split train+validation: folder of the build that the same recipe fitted on "
-        "the train split; the card shows its figures",
+        "for train+validation: folder of the build on train alone, whose figures the card shows",
         decides=False,
         path="folder",
     )
     fitted_on_train: str | None = option(
         None,
-        "what that build is published as, like static-train or OWNER/REPOSITORY@REVISION: pqpp "
-        "bench takes it where rows of validation are scored",
+        "what it is published as, for pqpp bench: static-train or OWNER/REPOSITORY@REVISION",
         decides=False,
     )
     validation_split: str = option("validation", "the split that is scored at the end")
@@ -57,9 +55,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     )
     layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
     captions: str = option(
-        NEEDED,
-        "captions of the collection: one on each line, or a table with a column caption",
-        path="file",
+        NEEDED, "captions of the collection: one a line, or a column caption", path="file"
     )
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
     sources_dir: str | None = option(
@@ -69,10 +65,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         decides=False,
     )
     mixed_precision: str = option(
-        "no",
-        "number format of the encoding, and of a static predictor's training; bf16 wants a "
-        "processor that has it",
-        FORMATS,
+        "no", "number format of the encoding, and of a static predictor's training", FORMATS
     )
 
     def __post_init__(self) -> None:
@@ -168,24 +161,15 @@ class StaticRecipe(TextRecipe):
     output_dir: str = option("runs/static", "folder to write the predictor to")
     parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
     alignment: bool = option(
-        True,
-        "learn `alignment`, from its studies; without it they are neither needed nor read, and "
-        "those in a sources_dir are scored at the end by mean_hbpp",
+        True, "learn `alignment`, from its studies; else those of sources_dir are scored alone"
     )
     lexicon: str | None = option(
-        None,
-        "words of a dictionary, one on each line, so that rare words are told from garbled ones",
-        path="file",
+        None, "a dictionary's words, one a line, by which rare words are not garbled", path="file"
     )
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
-    labelled_captions: int = option(
-        8000, "captions that the teacher of `alignment` labels, beside the other texts", least=0
-    )
+    labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", least=0)
     without: list[str] = option(
-        [],
-        "studies of `alignment` that are left out and scored at the end; with leave_one_out each "
-        "of these in turn, all if left out",
-        choices=SOURCES,
+        [], "studies that are left out and scored; with leave_one_out each in turn", choices=SOURCES
     )
     leave_one_out: str | None = option(
         None, "where to write, as JSON, what builds score that leave each study out", decides=False
@@ -225,11 +209,8 @@ class EnsembleRecipe(TextRecipe):
     def __post_init__(self) -> None:
         """Check the layers of the kernels."""
         super().__post_init__()
-        layer = next(
-            (wanted for wanted in self.fit.kernel_layers if wanted not in self.layers), None
-        )
-        if layer is not None:
-            raise RecipeError(f"`fit.kernel_layers` has {layer}, which is not in `layers`")
+        if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
+            raise RecipeError(f"`fit.kernel_layers` has {other[0]}, which is not in `layers`")
 
     @property
     def tuned_targets(self) -> list[str]:
