@@ -39,11 +39,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.measures.caption_statistics import (
-    CaptionStatistics,
-    open_statistics,
-    terms_of,
-)
+from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics, terms_of
 from pqpp_models.measures.measure import Evidence, measures_of
 
 Values = NDArray[np.float64]

@@ -21,13 +21,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, texts_of
-from pqpp_models.text.ridge.blocks import (
-    Neighbours,
-    Pieces,
-    ReadPrompts,
-    SeenPieces,
-    read,
-)
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
 _MOST_DEVIATIONS = 4.0

@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.measures.ego_network import (
-    MEASURES,
-    EgoNetworks,
-    network_words,
-)
+from pqpp_models.measures.ego_network import MEASURES, EgoNetworks, network_words
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 

@@ -5,11 +5,7 @@ import pytest
 
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.collection.collection import (
-    Collection,
-    neighbour_labels,
-    similarities,
-)
+from pqpp_models.text.collection.collection import Collection, neighbour_labels, similarities
 from pqpp_models.text.collection.model import network, squared_distances
 from pqpp_models.text.reading.words import WordTables
 

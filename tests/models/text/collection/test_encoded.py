@@ -95,16 +95,8 @@ def test_from_a_file_to_a_predictor_by_the_command_line(
     again = EncodedCaptions.from_pretrained(tmp_path / "mine")
     for layer, states in captions.states.items():
         np.testing.assert_allclose(again.states[layer], states, atol=1e-3)
-    attach = (
-        "models",
-        "collection",
-        "attach",
-        "mine",
-        "--predictor",
-        "ensemble",
-        "--output",
-        "made",
-    )
+    attach = ("models", "collection", "attach", "mine")
+    attach += ("--predictor", "ensemble", "--output", "made")
     assert main(attach) == 0
     assert "102 captions, 60 of them labelled" in capsys.readouterr().out
     made = Predictor.from_pretrained(tmp_path / "made")
