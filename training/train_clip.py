@@ -8,11 +8,8 @@ Examples::
   pqpp train clip --config clip_retrieval --dataset my_folder
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,13 +27,13 @@ from pqpp_models.clip.modeling_clip_predictor import (
     TASKS,
     TUNINGS,
     ClipForPerformancePrediction,
+    embed_pairs,
     merge,
     prepare,
 )
 from pqpp_models.clip.predictor import ClipPredictor
 from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
 from pqpp_models.images.rows import read_mappings
-from pqpp_models.images.scoring import cached_embeddings
 from pqpp_models.training.data import Rows, correlations, load_rows
 from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor
@@ -62,7 +59,6 @@ class ClipRecipe(PredictorRecipe):
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images of a model that are looked at")
     aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
-    cache_dir: str = option("runs/embeddings", path="output")
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
@@ -97,16 +93,6 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
     return dict.fromkeys(targets, common)
 
 
-def reader_of_features(
-    recipe: ClipRecipe, model: Any, processor: Any, pairs: Pairs
-) -> Callable[[int], dict[str, Any]]:
-    """Return what gives a pair's features, computed once by the frozen backbone."""
-    folder, size = Path(recipe.cache_dir), recipe.per_device_train_batch_size
-    known = cached_embeddings(folder, model.backbone, processor, pairs, size)
-    text, images = known["text"], known["images"]
-    return lambda pair: {"text_embeds": text[pairs.row[pair]], "image_embeds": images[pair]}
-
-
 def train(recipe: ClipRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, ClipPredictor.name)
@@ -131,17 +117,17 @@ def train(recipe: ClipRecipe) -> Outcome:
     ).to(arguments.device)
     processor = load_processor(recipe.model)
     if recipe.tuning == "frozen":
-        split_of = [reader_of_features(recipe, model, processor, p) for p in (training, held_out)]
+        size = recipe.per_device_train_batch_size
+        splits = (training, held_out)
+        features = [embed_pairs(model.backbone, processor, pairs, size) for pairs in splits]
     prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
 
     def collate(batch: list[tuple[int, int]]):
         pairs, places = (training, held_out)[batch[0][0]], [pair for _, pair in batch]
         labels = {"labels": torch.from_numpy(pairs.labels[places])}
         if recipe.tuning == "frozen":
-            features = [split_of[split](pair) for split, pair in batch]
-            names = ("text_embeds", "image_embeds")
-            stacked = {n: torch.from_numpy(np.stack([f[n] for f in features])) for n in names}
-            return stacked | labels
+            text, images = (torch.from_numpy(part[places]) for part in features[batch[0][0]])
+            return {"text_embeds": text, "image_embeds": images, **labels}
         prompts = [pairs.prompts[row] for row in pairs.row[places]]
         tokens = tokens_of(processor, prompts, model.config.backbone_config)
         pixels = pixels_of(processor, [pairs.images[pair] for pair in places])

@@ -159,7 +159,6 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
-        token_type_ids: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
         **kwargs: Any,
     ) -> PerformanceOutput:
@@ -168,12 +167,9 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         Args:
             input_ids: Tokens, `(batch, length)`.
             attention_mask: 1 for a token, 0 for padding.
-            token_type_ids: Segments, for encoders that have them.
             labels: `(batch, targets)`, scaled to 0 .. 1, NaN where there is no value.
-            **kwargs: Passed to the encoder.
+            **kwargs: Passed to the encoder, like the segments of those that have some.
         """
-        if token_type_ids is not None:
-            kwargs["token_type_ids"] = token_type_ids
         pooled = self.embed(input_ids, attention_mask, **kwargs)
         with torch.autocast(pooled.device.type, enabled=False):  # scores want more than 8 bits
             logits = self.head(pooled.to(self.head.hidden.weight.dtype))
@@ -194,9 +190,6 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **kwargs: Passed to the encoder.
         """
         states = self.backbone(input_ids, attention_mask=attention_mask, **kwargs)
-        return self._pool(states, attention_mask)
-
-    def _pool(self, states: Any, attention_mask: torch.Tensor | None) -> torch.Tensor:
         if self.config.pooling == "pooler":
             return states.pooler_output
         tokens = states.last_hidden_state

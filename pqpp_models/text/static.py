@@ -239,7 +239,6 @@ def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     return codes.astype(np.int8), scales
 
 
-_REMEDY = "save or download the predictor again"
 _FEWER, _COSTS = "no_easier_with_more", "length_costs"
 _MOST_TOLD = 12
 
@@ -374,21 +373,19 @@ class StaticPredictor(CalibratedPredictor):
         targets = read_targets(folder, config)
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
         rule, costs = tuple(config.get(_FEWER, [])), dict(config.get(_COSTS, {}))
+        vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
+        sizes = {len(vocabulary), len(tensors["pieces"]), len(tensors["scales"])}
         if (
             not all(type(number) is int and number > 0 for number in numbers)
             or not {*rule, *costs} <= set(targets)
             or not all(type(cost) is float and 0 <= cost < 9 for cost in costs.values())
+            or len(sizes) > 1
+            or UNKNOWN_PIECE not in vocabulary
         ):
             raise CheckpointError(
                 f"{folder / CONFIG} has no usable 'max_pieces', 'captions', {_FEWER!r} or "
-                f"{_COSTS!r}; {_REMEDY}"
-            )
-        vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
-        sizes = {len(vocabulary), len(tensors["pieces"]), len(tensors["scales"])}
-        if len(sizes) > 1 or UNKNOWN_PIECE not in vocabulary:
-            raise CheckpointError(
-                f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; "
-                f"{_REMEDY}"
+                f"{_COSTS!r}, or its vocabulary does not fit the word pieces; save or download the "
+                "predictor again"
             )
         return cls(
             WordPieces(vocabulary, max_pieces),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,6 @@ class Rows:
         """The prompts as a table, with their ids where the dataset has any."""
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
-
-    def select(self, places: NDArray[np.int64]) -> Self:
-        """Return some of the rows."""
-        prompts = [self.prompts[place] for place in places]
-        table = None if self.table is None else self.table.select(places)
-        return type(self)(prompts, self.targets[places], table)
 
 
 def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows:
@@ -100,24 +94,8 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
             f"{', '.join(table.column_names)}"
         )
     limits = {name: target.limits for name, target in known.items() if target.limits}
-    targets = _targets(table, recipe.targets, split, limits)
-    return Rows(_prompts(table, split), targets, table, _own_limits(recipe, targets, limits))
-
-
-def _own_limits(recipe: PredictorRecipe, values: NDArray[np.float64], known: Limits) -> dict:
-    """Return the limits of targets whose measure has none."""
-    own_limits = {}
-    for column, name in enumerate(recipe.targets):
-        measure = measure_of(name)
-        if measure is None or measure.transform == "observed":
-            low, high = known.get(name) or (
-                float(np.nanmin(values[:, column])),
-                float(np.nanmax(values[:, column])),
-            )
-            if low == high:
-                raise RecipeError(f"{name} is {low:g} in every row; nothing can be learned")
-            own_limits[name] = (low, high)
-    return own_limits
+    targets, own_limits = _targets(table, recipe.targets, split, limits)
+    return Rows(_prompts(table, split), targets, table, own_limits)
 
 
 def image_options(recipe: PredictorRecipe) -> dict[str, str]:
@@ -150,19 +128,27 @@ def _prompts(table: Any, split: str) -> list[str]:
     return prompts
 
 
-def _targets(table: Any, names: Sequence[str], split: str, known: Limits) -> NDArray[np.float64]:
+def _targets(
+    table: Any, names: Sequence[str], split: str, known: Limits
+) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
+    """Return the targets, and the limits of those whose measure has none."""
     values = np.column_stack([_numbers(table, name, split) for name in names])
-    low, high = target_limits(names, known)
-    for column, name in enumerate(names):
-        scores = values[:, column]
+    own_limits = {}
+    for name, scores, low, high in zip(names, values.T, *target_limits(names, known), strict=True):
         if np.isnan(scores).all():
             raise RecipeError(f"no row of {split} has a value of {name}; leave the target out")
-        if (scores < low[column]).any() or (scores > high[column]).any():
+        lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
+        if lowest < low or highest > high:
             raise RecipeError(
-                f"{name} in {split} lies in {np.nanmin(scores):g} .. {np.nanmax(scores):g}; "
-                f"allowed is {low[column]:g} .. {high[column]:g}"
+                f"{name} in {split} lies in {lowest:g} .. {highest:g}; allowed is "
+                f"{low:g} .. {high:g}"
             )
-    return values
+        measure = measure_of(name)
+        if measure is None or measure.transform == "observed":
+            own_limits[name] = ends = known.get(name) or (lowest, highest)
+            if ends[0] == ends[1]:
+                raise RecipeError(f"{name} is {ends[0]:g} in every row; nothing can be learned")
+    return values, own_limits
 
 
 def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:

@@ -85,7 +85,7 @@ def trained(name, made, folder, *words):
     script = trainer(name)
     clip = str(save_clip(folder / "clip"))
     given = ("--dataset", made, "--model", clip, "--output_dir", str(folder / "run"))
-    given += ("--cache_dir", str(folder / "features"), "--per_device_train_batch_size", "16")
+    given += ("--per_device_train_batch_size", "16")
     recipe = parse_recipe(recipe_of(name), "", "", [*given, *words])
     script.train(recipe)
     return str(folder / "run" / "model")
@@ -95,17 +95,8 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
     """Brighter images were rated higher: what is learned says so of images not seen."""
     made = built(votes, tmp_path / "mine")
     pictures = str(votes / "pictures")
-    words = [
-        "--tuning",
-        "frozen",
-        "--num_train_epochs",
-        "30",
-        "--head_dropout",
-        "0",
-        "--learning_rate",
-        "0.003",
-    ]
-    words += ["--image_dir", pictures]
+    words = ["--tuning", "frozen", "--num_train_epochs", "30", "--head_dropout", "0"]
+    words += ["--learning_rate", "0.003", "--image_dir", pictures]
     words += ["--targets", "flux-2_rating,mini-dalle_rating,mean_rating"]
     model = trained("clip", made, tmp_path, *words)
     predictor = Predictor.from_pretrained(model)

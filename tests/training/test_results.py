@@ -305,14 +305,6 @@ def test_scripts_of_text_predictors_refuse_what_is_missing(script_name, tmp_path
     if script_name == "static":
         assert run_in_main(script_name, "--captions", __file__, "--without", "coco") == 2
         assert "error: --without is 'coco'; choose among agiqa, " in capsys.readouterr().err
-    else:
-        assert run_in_main(script_name, "--captions", __file__, "--folds", 1) == 2
-        assert capsys.readouterr().err == "pqpp: error: --folds is 1; give 0, or 2 and more\n"
-        (tmp_path / "tuned.yaml").write_text("tuned: {targets: [glide_hbpp]}\n")
-        flags = ("--config", tmp_path / "tuned.yaml", "--targets", "mean_rr")
-        assert run_in_main(script_name, "--captions", __file__, *flags) == 2
-        said = "pqpp: error: `tuned.targets` has glide_hbpp, which is not in --targets\n"
-        assert capsys.readouterr().err == said
 
 
 def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):

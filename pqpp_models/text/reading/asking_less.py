@@ -126,11 +126,8 @@ def _is_name(text: str, number: int, start: int, end: int) -> bool:
     """Tell whether a number names a thing or a year, or is a part of a word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
-    is_part = text[end : end + 1] in ("-", "'", "%", "/") or text[start - 1 : start] in (
-        "-",
-        "#",
-        "/",
-    )
+    behind = text[end : end + 1]
+    is_part = behind in ("-", "'", "%", "/") or text[start - 1 : start] in ("-", "#", "/")
     is_idiom = _IDIOM.fullmatch(text[start:end])
     return is_year or is_part or bool(is_idiom or (before and before[-1] in _NAMED))
 
@@ -181,19 +178,17 @@ def with_fewer_things(text: str) -> list[str]:
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counts)
     numbers = [min(count.number, _MOST_THINGS) for count in counts]
     ranges = [range(min(low, n), n + 1) for low, n in zip(lowest, numbers, strict=False)]
-    return [_with_numbers(text, counts, chosen) for chosen in product(*ranges)]
-
-
-def _with_numbers(text: str, counts: Sequence[Count], numbers: Sequence[int]) -> str:
-    """Return a text with other numbers of its things."""
-    parts, at = [], 0
-    for count, number in zip(counts, numbers, strict=True):
-        start, end = count.thing
-        thing = text[start:end]
-        parts += [text[at : count.start], UNITS[number], text[count.end : start]]
-        parts.append(_singular(thing) if number == 1 else thing)
-        at = end
-    return "".join([*parts, text[at:]])
+    texts = []
+    for chosen in product(*ranges):
+        parts, at = [], 0
+        for count, number in zip(counts, chosen, strict=True):
+            start, end = count.thing
+            thing = text[start:end]
+            parts += [text[at : count.start], UNITS[number], text[count.end : start]]
+            parts.append(_singular(thing) if number == 1 else thing)
+            at = end
+        texts.append("".join([*parts, text[at:]]))
+    return texts
 
 
 def asking_less(text: str) -> list[str]:
