@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
-from pqpp_models.bench.experiments import Cell
-from pqpp_models.bench.protocol import Predictions, Result, cell_values
-from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import Figure, interval_of, labels_of
+from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, cell_values
+from pqpp_models.bench.rows import interval_of, labels_of
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
 
@@ -106,8 +104,7 @@ def panel(
         in_units: Whether predictions are in the units of the target: then the line of equal values
             is drawn.
     """
-    cell = Cell(result.label, result.predicted, result.target, result.source)
-    pair = cell_values(predictions, cell, references[result.target], sources)
+    pair = cell_values(predictions, result, references[result.target], sources)
     predicted, true = (side.clip(-_DRAWN, _DRAWN) for side in pair)
     across = Axis.around(predicted, LEFT, RIGHT)
     up = Axis.around(true, BOTTOM, TOP)

@@ -9,8 +9,6 @@ import numpy as np
 
 from pqpp_metrics.functional.resampling import paired_permutation
 from pqpp_metrics.functional.significance import holm
-from pqpp_models.bench.experiments import Cell
-from pqpp_models.bench.held_out import unranked
 from pqpp_models.bench.protocol import Predictions, Result, cell_values
 from pqpp_models.errors import PredictorError
 
@@ -63,7 +61,7 @@ def compare_with_baseline(
         raise PredictorError(
             f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
         )
-    known = unranked(results).get(baseline)
+    known = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if known:
         raise PredictorError(
             f"the baseline {baseline!r} was fitted to {known} of these rows; name one that was not"
@@ -73,9 +71,8 @@ def compare_with_baseline(
         own, other = by_name[row.predictor], by_name[baseline]
         tests = {}
         if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
-            cell = Cell(row.label, row.predicted, row.target, row.source)
-            mine, reference = cell_values(own, cell, references[row.target], sources)
-            theirs, _ = cell_values(other, cell, references[row.target], sources)
+            mine, reference = cell_values(own, row, references[row.target], sources)
+            theirs, _ = cell_values(other, row, references[row.target], sources)
             for name in _TESTED:
                 tests[name] = paired_permutation(
                     mine, theirs, reference, name, permutations=permutations, seed=seed

@@ -15,7 +15,9 @@ import numpy as np
 
 from pqpp_datasets.target_columns import measure_of
 from pqpp_metrics.functional import qpp_report
-from pqpp_models.bench.held_out import fitted_among, fitted_notes, held_out_builds, marked
+from pqpp_models.bench.held_out import fitted_among, held_out_builds
+from pqpp_models.bench.notes import fitted_notes
+from pqpp_models.bench.rows import marked
 from pqpp_models.bench.run import load_predictors, open_split, with_some_of
 from pqpp_models.bench.scored_prompts import load_sets, read_set, sets_of
 from pqpp_models.bench.split import other_releases

@@ -16,8 +16,12 @@ from pqpp_hub.eval_results import BenchmarkTask, Listed, listed_in_folder, liste
 from pqpp_models.bench.eval_results import result_of, runs_of
 from pqpp_models.bench.given import named_predictor
 from pqpp_models.bench.held_out import Builds
-from pqpp_models.bench.protocol import Result, mean_over_targets
-from pqpp_models.bench.published import PublishedResult, published_results
+from pqpp_models.bench.protocol import (
+    PublishedResult,
+    Result,
+    mean_over_targets,
+    published_results,
+)
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split

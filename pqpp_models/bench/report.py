@@ -12,10 +12,8 @@ from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import FEW, comparable, leading, panel, ranked_rows, space_panels
-from pqpp_models.bench.held_out import fitted_notes, marked, unranked
-from pqpp_models.bench.notes import notes
-from pqpp_models.bench.protocol import Predictions, Result
-from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.notes import fitted_notes, notes, unranked
+from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.rows import (
     FITTED,
     HEADINGS,
@@ -25,6 +23,7 @@ from pqpp_models.bench.rows import (
     headings,
     interval_of,
     labels_of,
+    marked,
     published_groups,
 )
 from pqpp_models.bench.run import BenchRun

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 from support.processes import run_pqpp
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark
-from pqpp_models.bench.published import published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, published_results
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
 
@@ -183,7 +182,7 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
 
 
 def test_cell_uses_the_prediction_it_names():
-    from pqpp_models.bench.experiments import Cell
+    from pqpp_models.bench.protocol import Cell
 
     one, references = said()
     cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")

@@ -10,12 +10,13 @@ import pytest
 from datasets import Dataset, concatenate_datasets
 
 from pqpp_datasets.load import load_benchmark
+from pqpp_files.figures import FIGURE_STYLES
 from pqpp_models import Predictor, PredictorError, registry
 from pqpp_models.bench.generalisation import evaluate_generalisation
 from pqpp_models.bench.run import run_table
 from pqpp_models.bench.scored_prompts import ScoredPrompts
 from pqpp_models.bench.split import Split
-from pqpp_models.bench.tables import STYLES, format_results
+from pqpp_models.bench.tables import format_results
 from pqpp_models.text.static import StaticPredictor
 
 TARGETS = ("mean_hbpp", "mean_rr")
@@ -128,7 +129,9 @@ def both(sample, builds):
 
 
 def test_no_format_ranks_what_learned_the_rows(both):
-    texts = {style: format_results(style, both.results, both.published()) for style in STYLES}
+    texts = {
+        style: format_results(style, both.results, both.published()) for style in FIGURE_STYLES
+    }
     name = "static (fitted to 80 of these rows)"
     for style in ("table", "markdown", "latex"):
         lines = texts[style].splitlines()

@@ -16,8 +16,7 @@ from pqpp_models.bench.charts import (
     ranked_rows,
 )
 from pqpp_models.bench.held_out import Builds
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions
-from pqpp_models.bench.published import published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
 from pqpp_models.bench.report import extreme_prompts, render_report
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split
