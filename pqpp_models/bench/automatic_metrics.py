@@ -65,18 +65,12 @@ def automatic_cells(
         targets: Only metrics of these targets.
 
     Raises:
-        PredictorError: A named column or target does not exist, or no column is a metric.
+        PredictorError: A named target does not exist, or no column is a metric.
 
     Example:
         >>> automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
         'sdxl_hpsv2 [sdxl_hbpp]'
     """
-    for column in named:
-        if column not in columns:
-            raise PredictorError(
-                f"the file of metrics has no column of numbers called {column!r}; it has "
-                f"{', '.join(columns) or 'none'}"
-            )
     pairs = {column: target_of(column, targets) for column in columns}
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}

@@ -158,18 +158,18 @@ def run_routing(
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
         for rule, scores in _rules(predictions, weak, strong)
     ]
-    bounds = [(ORACLE, high - low, None), (RANDOM, np.zeros(len(low)), None)]
+    bounds = [
+        (rule, scores, Predictions(rule, (), np.empty(0)))
+        for rule, scores in ((ORACLE, high - low), (RANDOM, np.zeros(len(low))))
+    ]
     routings, curves = [], {}
     for place, (rule, scores, said) in enumerate([*rules, *bounds]):
         other = compare_routings(scores, rules[0][1], low, high) if place and rules else {}
         compared = {name: other.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, SHARES) | compared
-        record: dict[str, Any] = {}
-        if said is not None:
-            fitted = None if said.fitted is None else int(said.fitted.sum())
-            record = {"fitted_rows": fitted, "fitted_on": said.fitted_on}
-            record["stands_for"] = builds.stands_for.get(said.predictor)
-        routings.append(Routing(rule, said.predictor if said else rule, figures, **record))
+        fitted = None if said.fitted is None else int(said.fitted.sum())
+        stands_for = builds.stands_for.get(said.predictor)
+        routings.append(Routing(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
     notes = [*builds.notes, *fitted_notes(routings[: len(rules)])]

@@ -8,7 +8,7 @@ from scipy import stats
 
 from pqpp_models import Predictor
 from pqpp_models.bench.generalisation import evaluate_generalisation
-from pqpp_models.bench.scored_prompts import ScoredPrompts, gimbrr_match_rates
+from pqpp_models.scored_prompts import ScoredPrompts, gimbrr_match_rates
 
 
 class Told(Predictor):

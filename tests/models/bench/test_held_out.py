@@ -14,9 +14,9 @@ from pqpp_files.figures import FIGURE_STYLES
 from pqpp_models import Predictor, PredictorError, registry
 from pqpp_models.bench.generalisation import evaluate_generalisation
 from pqpp_models.bench.run import run_table
-from pqpp_models.bench.scored_prompts import ScoredPrompts
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
+from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.static import StaticPredictor
 
 TARGETS = ("mean_hbpp", "mean_rr")
