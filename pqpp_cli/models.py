@@ -279,7 +279,7 @@ class ModelsPush(Push, Command):
     def run(self) -> None:
         """Push what was named, and print what was done."""
         from pqpp_models import DEFAULT_PREDICTOR
-        from pqpp_models.demo.space import push_space, shown_predictor
+        from pqpp_models.demo.page import push_space, shown_predictor
 
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pqpp_models.bench.comparison import COMPARISON_NOTE
 from pqpp_models.bench.protocol import (
+    COMPARISON_NOTE,
     MARKS_NOTE,
     PublishedResult,
     Result,

@@ -14,7 +14,6 @@ from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
-from pqpp_models.bench.comparison import compare_with_baseline
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.protocol import (
@@ -22,6 +21,7 @@ from pqpp_models.bench.protocol import (
     Predictions,
     PublishedResult,
     Result,
+    compare_with_baseline,
     evaluate_predictions,
     experiment_cells,
     predict_all,

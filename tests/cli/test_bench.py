@@ -194,7 +194,7 @@ def test_cell_uses_the_prediction_it_names():
 
 
 def test_baseline_agrees_with_an_outside_test():
-    from pqpp_models.bench.comparison import compare_with_baseline
+    from pqpp_models.bench.protocol import compare_with_baseline
 
     generator = np.random.default_rng(3)
     true = generator.normal(size=300)

@@ -79,22 +79,6 @@ def test_a_build_without_the_targets_is_not_taken():
     assert (result.predictor, result.stands_in, result.fitted_rows) == ("static", "alignment", 8)
 
 
-def test_where_the_release_learned_nothing_it_stands_for_itself(sample, shipped):
-    found = run(sample, "static", "n_words", split="validation")
-    assert list(found.predictors) == ["static", "n_words"]
-    assert all(r.ranked and r.fitted_rows == 0 for r in found.results)
-    told = "static: fitted on train + test, on none of these rows"
-    assert told in format_results("table", found.results)
-
-
-def test_a_build_that_learned_the_rows_too_is_not_taken(sample, shipped):
-    found = run(sample, "static", "n_words", split="train")
-    assert {r.predictor: (r.fitted_rows, r.ranked) for r in found.results} == {
-        "static": (240, False),
-        "n_words": (0, True),
-    }
-
-
 def test_a_build_that_learned_fewer_is_taken_and_marked(sample, shipped):
     """As where both learned some prompts of another kind in the split."""
     joined = concatenate_datasets([sample["train"].select(range(5)), sample["test"]])
