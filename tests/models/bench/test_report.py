@@ -80,11 +80,11 @@ def test_the_ranking_is_on_what_most_have_and_in_order():
     found = ranked_rows(results, beside, "mean_hbpp")
     values = [row["value"] for row in found["rows"]]
     assert values == sorted(values, reverse=True) and len(values) == 2 + 13
-    ours = [row for row in found["rows"] if row["ours"]]
+    ours = [row for row in found["rows"] if not row["where"]]
     assert [row["name"] for row in ours] == ["mine", "worse"]
-    assert all(row["low"] < row["x"] < row["high"] for row in ours)
-    theirs = [row for row in found["rows"] if not row["ours"]]
-    assert all(row["interval"] is None for row in theirs)
+    assert all(row["ends"][0] < row["x"] < row["ends"][1] for row in ours)
+    theirs = [row for row in found["rows"] if row["where"]]
+    assert all(not row["interval"] for row in theirs)
     assert {row["where"] for row in theirs} == {"published, test"}
     assert "fine-tuned CLIP" in {row["name"] for row in theirs}
 
