@@ -42,8 +42,7 @@ def bench_conqa(
         data_dir: As for `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
-    where = {"data_dir": data_dir} if data_dir else {}
-    queries = {kind: load_benchmark("conqa", split=kind, **where) for kind in KINDS}
+    queries = {kind: load_benchmark("conqa", split=kind, data_dir=data_dir) for kind in KINDS}
     (ours, gap), notes = bench_runs(queries, read)
     rows = [
         {"run": f"{name} (published)", "queries": kind}

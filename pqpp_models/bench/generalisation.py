@@ -319,8 +319,7 @@ def load_sets(
     data_dir: str | None, split: str, target: str
 ) -> tuple[list[ScoredPrompts], list[str]]:
     """Return the sets of this project that can be read here, and a line on each that can't."""
-    sets: list[ScoredPrompts] = []
-    left_out = []
+    sets, left_out = [], []
     for name in ("pqpp", "gimbrr-annotations"):
         try:
             rows = load_benchmark(name, data_dir=data_dir)

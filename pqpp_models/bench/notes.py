@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pqpp_models.bench.protocol import (
+    COEFFICIENTS,
     COMPARISON_NOTE,
     MARKS_NOTE,
     PublishedResult,
@@ -12,7 +13,7 @@ from pqpp_models.bench.protocol import (
     grouped,
     mean_over_targets,
 )
-from pqpp_models.bench.rows import COEFFICIENTS, coefficient_text, labels_of, published_groups
+from pqpp_models.bench.rows import coefficient_text, labels_of, published_groups
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
 _FEW = 30

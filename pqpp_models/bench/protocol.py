@@ -28,6 +28,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import stand_in
 
+COEFFICIENTS = ("pearson", "kendall")
 MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = (
     "† p < .01, ‡ p < .001, two-sided against no correlation: Pearson's r by Student's t, which "
@@ -278,10 +279,9 @@ def _result(
     if predictions.fitted is not None:
         known = np.where(np.reshape(predictions.fitted, (-1, 1)), predictions.values, np.nan)
         fitted = len(cell_values(replace(predictions, values=known), *asked)[0])
-    measures = ("pearson", "kendall")
-    report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}
+    report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
-    for name in measures:
+    for name in COEFFICIENTS:
         figures_of = report.get(f"{name}_qpp", {})
         figures[name] = figures_of.get(f"{name}_qpp", math.nan)
         for field_, key in (("p", "p_value"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
@@ -338,7 +338,6 @@ def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 PERMUTATIONS = 2_000
 LEVEL = 0.05
-_TESTED = ("pearson", "kendall")
 COMPARISON_NOTE = (
     "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test, p < .05 "
     "after Holm's correction over the table"
@@ -397,13 +396,13 @@ def compare_with_baseline(
         if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
             mine, reference = cell_values(own, row, references[row.target], sources)
             theirs, _ = cell_values(other, row, references[row.target], sources)
-            for name in _TESTED:
+            for name in COEFFICIENTS:
                 tests[name] = paired_permutation(
                     mine, theirs, reference, name, permutations=permutations, seed=seed
                 )
         tested.append(tests)
     figures: list[dict[str, Any]] = [{} for _ in results]
-    for name in _TESTED:
+    for name in COEFFICIENTS:
         found = [tests.get(name, {}) for tests in tested]
         adjusted = holm(np.array([test.get("p_value", math.nan) for test in found]))["adjusted"]
         for changes, test, p in zip(figures, found, adjusted, strict=True):

@@ -14,11 +14,18 @@ from pqpp_datasets.target_columns import (
     readable_name,
     sort_targets,
 )
-from pqpp_models.bench.protocol import Figure, PublishedResult, Result, arrow, grouped, mark
+from pqpp_models.bench.protocol import (
+    COEFFICIENTS,
+    Figure,
+    PublishedResult,
+    Result,
+    arrow,
+    grouped,
+    mark,
+)
 
 FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
-COEFFICIENTS = ("pearson", "kendall")
 
 
 class Half(NamedTuple):

@@ -12,8 +12,8 @@ from pqpp_files.render_page import BarCell, bar_table
 from pqpp_files.visible import markdown_cell, visible
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
-from pqpp_models.bench.protocol import PublishedResult, Result
-from pqpp_models.bench.rows import COEFFICIENTS, HEADINGS, blocks_of, differences, intervals
+from pqpp_models.bench.protocol import COEFFICIENTS, PublishedResult, Result
+from pqpp_models.bench.rows import HEADINGS, blocks_of, differences, intervals
 
 
 class BenchTable(pd.DataFrame):

@@ -19,7 +19,6 @@ def test_a_table_below_each_prompt(tmp_path):
     done = run_pqpp("predict", *asked, cwd=tmp_path)
     assert done.returncode == 0
     assert NOTE in done.stdout and "(blank): no prediction" in done.stdout
-    assert done.stderr.splitlines()[-1].startswith("pqpp: note: explained 3 prompts in ")
     found = Predictor.from_pretrained("static").explain(PROMPTS, "mean_hbpp")
     for one in found:
         said = f"mean_hbpp {one.prediction:.3f} = {one.base:.3f} without any word"
