@@ -67,7 +67,7 @@ def test_match_rates_count_each_model_once_and_leave_controlled_tasks_out():
         "c": [row(1, True)],
     }
     found = gimbrr_match_rates(annotations)
-    assert (found.prompts, found.groups) == (("p1", "p2"), ("Counting", "Counting"))
+    assert (found.prompts, found.groups) == (["p1", "p2"], ["Counting", "Counting"])
     assert found.scores == [pytest.approx(2 / 3), 0.0]
 
 
