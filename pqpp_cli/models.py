@@ -269,7 +269,7 @@ class ModelsPush(Push, Command):
         from pqpp_backbones.foreign import field_of
         from pqpp_files.paths import expanded
         from pqpp_models import DEFAULT_PREDICTOR
-        from pqpp_models.demo.space import push_space, shown_predictor
+        from pqpp_models.demo.page import push_space, shown_predictor
         from pqpp_models.hub import push_to_hub
 
         name = self.predictor or DEFAULT_PREDICTOR

@@ -131,8 +131,6 @@ class Predict(
             self._write_page(source, predictor, explainer)
         else:
             self._write(source, predictor, explainer)
-        if explainer is not None:
-            print(f"pqpp: note: {explainer.told}", file=sys.stderr)
 
     def _job(self) -> tuple[PredictShard, dict, str]:
         from pqpp_models.predict import PredictShard, ordered_targets

@@ -45,7 +45,6 @@ class ClipRecipe(PredictorRecipe):
 
     Attributes:
         image_dir: Folder of the images, those of PQPP or of the dataset.
-        cache_dir: Cache of features, with --tuning frozen.
     """
 
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")

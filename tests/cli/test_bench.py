@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 from support.processes import run_pqpp
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark
-from pqpp_models.bench.published import published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, published_results
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
 
@@ -166,7 +165,7 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
 
 
 def test_cell_uses_the_prediction_it_names():
-    from pqpp_models.bench.experiments import Cell
+    from pqpp_models.bench.protocol import Cell
 
     one, references = said()
     cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
@@ -178,7 +177,7 @@ def test_cell_uses_the_prediction_it_names():
 
 
 def test_baseline_agrees_with_an_outside_test():
-    from pqpp_models.bench.comparison import compare_with_baseline
+    from pqpp_models.bench.protocol import compare_with_baseline
 
     generator = np.random.default_rng(3)
     true = generator.normal(size=300)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from pqpp_cli.main import main
 from pqpp_models import Predictor
-from pqpp_models.bench.experiments import experiment_cells
+from pqpp_models.bench.protocol import experiment_cells
 
 MODELS = {"flux": 0.0, "mini-dalle": 0.4}
 TARGETS = ["flux_hbpp", "mini-dalle_hbpp", "mean_hbpp"]

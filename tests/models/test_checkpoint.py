@@ -10,7 +10,6 @@ from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
 from pqpp_models import TARGETS, CheckpointError, Predictor
-from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
 
@@ -59,12 +58,6 @@ def test_round_trip(fitted, saved, tmp_path):
     again = loaded.save_pretrained(tmp_path / "again")
     for name in ("README.md", "config.json", "fitted_rows.safetensors", "model.safetensors"):
         assert (again / name).read_bytes() == (saved / name).read_bytes()
-
-
-def test_predictor_without_weights(tmp_path):
-    folder = MeasurePredictor("mean_word_length").save_pretrained(tmp_path / "length")
-    assert sorted(p.name for p in folder.iterdir()) == ["README.md", "config.json"]
-    assert Predictor.from_pretrained(folder).predict(["a red"], "mean_rr").tolist() == [[2.0]]
 
 
 def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
