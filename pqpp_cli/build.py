@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
+from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Build(
         super().__post_init__()
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # what `datasets` takes
-                raise RecipeError(f"`fractions` {name}: write them like train=0.8,test=0.2")
+                raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
@@ -205,7 +206,7 @@ def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, st
     """Return files of runs by the models that made them, or as they came where none is named."""
     pairs = dict(word.split("=", 1) for word in words or () if "=" in word)
     if pairs and len(pairs) < len(words or ()):
-        raise RecipeError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
+        raise PqppError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
     return pairs or words
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
@@ -383,7 +383,7 @@ class Predictor(Saved):
 
         Raises:
             PredictorError: the name is none of the three.
-            CheckpointError: the folder or repository has no usable predictor, or one of another
+            ModelError: the folder or repository has no usable predictor, or one of another
                 class than the one that this was called on.
 
         >>> Predictor.from_pretrained("mean_word_length").predict(["a red"], "mean_rr").tolist()
@@ -405,7 +405,7 @@ class Predictor(Saved):
     @classmethod
     def _checked(cls, predictor: "Predictor", where: str) -> Self:
         if not isinstance(predictor, cls):
-            raise CheckpointError(
+            raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "
                 "Predictor.from_pretrained"
             )

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pqpp_files.options.option import RecipeError, shown
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import shown
 
 FORMATS = ("no", "bf16")
 
@@ -11,12 +12,12 @@ def check_number_format(mixed_precision: str) -> None:
     """Check that a format is one of `FORMATS`.
 
     Raises:
-        RecipeError: it is another.
+        PqppError: it is another.
 
     >>> check_number_format("bf16")
     """
     if mixed_precision not in FORMATS:
-        raise RecipeError(
+        raise PqppError(
             f"`mixed_precision` is {shown(mixed_precision)}; it must be one of {', '.join(FORMATS)}"
         )
 

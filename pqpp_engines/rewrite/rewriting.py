@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import jsonschema
 
-from pqpp_backbones.chat.chat import Chat, ChatError, Request, json_of
+from pqpp_backbones.chat.chat import Chat, Request, json_of
+from pqpp_backbones.errors import ServiceError
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import Judge
@@ -65,7 +66,7 @@ class Writer:
         """Refuse, before anything is asked, what would cost more than is allowed.
 
         Raises:
-            ChatError: It would.
+            ServiceError: It would.
         """
         self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
 
@@ -73,8 +74,8 @@ class Writer:
         """Return the rewrites of a prompt, each once; none where no reply can be read.
 
         Raises:
-            ChatError: There is no reply.
-            ChatError: The limit is reached.
+            ServiceError: There is no reply.
+            ServiceError: The limit is reached.
         """
         for seed in range(_TRIES):
             # Out of the block: no reply, or none allowed, is no reply that cannot be read.
@@ -153,7 +154,7 @@ class Rewritten(NamedTuple):
 
     columns: dict[str, list]
     verdicts: list[dict[str, Any]]
-    error: ChatError | None = None
+    error: ServiceError | None = None
     stopped_at: int = 0
 
 
@@ -176,12 +177,12 @@ def rewrite_all(
 
     verdicts: list[dict[str, Any]] = []
     best: list[Any] = []
-    error: ChatError | None = None
+    error: ServiceError | None = None
     stopped_at = 0
     for prompt in tqdm(prompts, unit="prompt", disable=not progress):
         try:
             candidates = write(prompt) if prompt.strip() and error is None else []
-        except ChatError as failure:
+        except ServiceError as failure:
             error, candidates, stopped_at = failure, [], len(best)
         judged = judge.rank(prompt, candidates) if candidates else []
         verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]

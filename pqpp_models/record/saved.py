@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_models.record.record import TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -105,7 +105,7 @@ class Saved(ABC):
         """Return the model card's text, in Markdown.
 
         Raises:
-            CheckpointError: What its configuration tells of it is not what such a card tells.
+            ModelError: What its configuration tells of it is not what such a card tells.
 
         >>> from pqpp_models import Predictor
         >>> Predictor.from_pretrained("n_words").card().startswith("---")
@@ -114,7 +114,7 @@ class Saved(ABC):
         try:
             return self._card()
         except Exception as error:  # `details` may come from a foreign configuration
-            raise CheckpointError(
+            raise ModelError(
                 f"no card can be written of what the configuration of this {self.called} tells "
                 f"({in_a_line(error)}); correct its `details`"
             ) from error
@@ -128,7 +128,7 @@ class Saved(ABC):
         """Write configuration, weights and model card; an older checkpoint is replaced whole.
 
         Raises:
-            CheckpointError: the folder holds other things than a checkpoint.
+            ModelError: the folder holds other things than a checkpoint.
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()

@@ -10,7 +10,8 @@ from typing import Any
 
 from pqpp_backbones.checkpoint import CONFIG, read_config
 from pqpp_backbones.training.options import DataOptions
-from pqpp_files.options.option import RecipeError, option, shown
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option, shown
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
@@ -71,7 +72,7 @@ class RefitOptions(DataOptions):
         super().__post_init__()
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
-            raise RecipeError(
+            raise PqppError(
                 f"`fitted_on_train` is {shown(name)}; give a shipped name or OWNER/REPOSITORY"
             )
 
@@ -84,15 +85,15 @@ class RefitOptions(DataOptions):
             validation: what is to be scored.
 
         Raises:
-            RecipeError: the other build is named and not needed, or was not scored, or was fitted
+            PqppError: the other build is named and not needed, or was not scored, or was fitted
                 to rows of validation too.
-            CheckpointError: it is no usable checkpoint.
+            ModelError: it is no usable checkpoint.
         """
         fitted = int(FittedRows.of(train.identified).among(validation.identified).sum())
         if self.train_only is None:
             return HeldOut(len(validation), fitted)
         if fitted < len(validation):
-            raise RecipeError(
+            raise PqppError(
                 f"`train_only` is {shown(self.train_only)}, but {self.train_split} leaves "
                 f"{self.validation_split} out; leave it out, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
@@ -104,7 +105,7 @@ class RefitOptions(DataOptions):
         config = read_config(folder)
         scores, remedy = config.get("evaluation"), "name the build that was fitted on train alone"
         if config["predictor_type"] != kind or not isinstance(scores, dict):
-            raise RecipeError(
+            raise PqppError(
                 f"`train_only`: {folder / CONFIG} is no {kind!r} with an evaluation; {remedy}"
             )
         known = TrainingRecord.read(folder, config).rows
@@ -112,7 +113,7 @@ class RefitOptions(DataOptions):
         if known is not None:
             same = int(known.among(validation.identified).sum())
         if same:
-            raise RecipeError(
+            raise PqppError(
                 f"`train_only`: {folder} was fitted to {same} of the {len(validation)} rows of "
                 f"{self.validation_split}; {remedy}"
             )

@@ -8,8 +8,8 @@ import pytest
 from datasets import Dataset, DatasetDict, load_dataset
 from models.made_up import made_up
 
-from pqpp_files.options.option import RecipeError
-from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_files.errors import PqppError
+from pqpp_models import TARGETS, ModelError, Predictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.training.recipe import TextRecipe
 
@@ -94,10 +94,10 @@ def test_the_other_build_is_shown_beside(files):
 @pytest.mark.parametrize(
     ("made_of", "kind", "given", "error", "said"),
     [
-        ("train+validation", "ridge", {}, RecipeError, "was fitted to 20 of the 20 rows of"),
-        ("train", "static", {}, RecipeError, "is no 'static' with an evaluation"),
-        ("train", "ridge", {"train_split": "train"}, RecipeError, "leaves validation out; leave"),
-        (None, "ridge", {}, CheckpointError, "config.json is missing"),
+        ("train+validation", "ridge", {}, PqppError, "was fitted to 20 of the 20 rows of"),
+        ("train", "static", {}, PqppError, "is no 'static' with an evaluation"),
+        ("train", "ridge", {"train_split": "train"}, PqppError, "leaves validation out; leave"),
+        (None, "ridge", {}, ModelError, "config.json is missing"),
     ],
 )
 def test_another_build_is_refused_before_the_training(files, made_of, kind, given, error, said):
@@ -113,13 +113,13 @@ def test_another_build_is_refused_before_the_training(files, made_of, kind, give
 def test_a_build_that_was_never_scored_is_refused(files):
     build(files / "alone", recipe().read("train").prompts, evaluation=None)
     one = recipe(train_split="train+validation", train_only="alone")
-    with pytest.raises(RecipeError, match="with an evaluation"):
+    with pytest.raises(PqppError, match="with an evaluation"):
         one.held_out("ridge", *read(one))
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "../elsewhere", "/root/build"])
 def test_no_path_is_told_to_others(files, name):
-    with pytest.raises(RecipeError, match="`fitted_on_train` is"):
+    with pytest.raises(PqppError, match="`fitted_on_train` is"):
         recipe(fitted_on_train=name)
 
 

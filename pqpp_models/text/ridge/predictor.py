@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -208,17 +208,17 @@ class RidgePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights are not those of such a predictor.
         """
         kind = registry.predictor_class(ENCODER)
         arrays = unprefixed("encoder.", tensors)
         encoder = kind.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         if not all(low < high for low, high in pairs):
-            raise CheckpointError(f"{folder / CONFIG} has no usable 'limits'; {_REMEDY}")
+            raise ModelError(f"{folder / CONFIG} has no usable 'limits'; {_REMEDY}")
         base = config.get(_BASE) or {}
         if (tensors["standard.deviation"] <= 0).any():
-            raise CheckpointError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
+            raise ModelError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
         sentence = None
         if _SENTENCE in config:
             arrays = unprefixed(f"{_SENTENCE}.", tensors)

@@ -18,7 +18,7 @@ from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
-from pqpp_files.options.option import RecipeError
+from pqpp_files.errors import PqppError
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
 from pqpp_models.text.calibration import Calibration, distance_to_nearest
@@ -137,7 +137,7 @@ class StaticData(TextData):
     def __init__(self, recipe: StaticRecipe) -> None:
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
         if recipe.spread_seeds and self.held_out.fitted:
-            raise RecipeError(
+            raise PqppError(
                 f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
                 "they would be scored on; leave them out, or train on another split"
             )

@@ -13,7 +13,8 @@ from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
 from pqpp_datasets.target_columns import measure_of
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 from pqpp_models.text.training.distillation import DistilSettings
 from pqpp_models.text.training.studies import SOURCES
 from pqpp_models.text.training.teacher import (
@@ -82,7 +83,7 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
+            raise PqppError(f"no prompt of {split} has all targets; name fewer of them")
         prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
@@ -158,7 +159,7 @@ class StaticRecipe(TextRecipe):
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
-            raise RecipeError(
+            raise PqppError(
                 "`alignment` is not learned, so no study can be left out; take `without` and "
                 "`leave_one_out` away"
             )
@@ -178,15 +179,15 @@ class EnsembleRecipe(TextRecipe):
         """Check the number of parts, and that the fine-tuned targets are among the others."""
         super().__post_init__()
         if self.folds == 1:
-            raise RecipeError("`folds` is 1; give 0, or 2 and more")
+            raise PqppError("`folds` is 1; give 0, or 2 and more")
         layer = next(
             (wanted for wanted in self.fit.kernel_layers if wanted not in self.layers), None
         )
         if layer is not None:
-            raise RecipeError(f"`fit.kernel_layers` has {layer}, which is not in `layers`")
+            raise PqppError(f"`fit.kernel_layers` has {layer}, which is not in `layers`")
         other = [target for target in self.tuned.targets if target not in self.targets]
         if self.targets and other:
-            raise RecipeError(f"`tuned.targets` has {other[0]}, which is not in `targets`")
+            raise PqppError(f"`tuned.targets` has {other[0]}, which is not in `targets`")
 
     @property
     def tuned_targets(self) -> list[str]:

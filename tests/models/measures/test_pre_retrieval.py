@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_models import CheckpointError, Predictor, PredictorError
+from pqpp_models import ModelError, Predictor, PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics
 from pqpp_models.measures.pre_retrieval import MEASURES, POSTINGS
 from pqpp_models.measures.predictor import MeasurePredictor
@@ -83,7 +83,7 @@ class TestStatistics:
         with pytest.raises(FileError, match="latin"):
             CaptionStatistics.from_file(tmp_path / "latin.txt")
         saved = MeasurePredictor("scs", collection).save_pretrained(tmp_path / "scs")
-        with pytest.raises(CheckpointError, match="'scs', not 'caption_statistics'"):
+        with pytest.raises(ModelError, match="'scs', not 'caption_statistics'"):
             CaptionStatistics.load(saved)
 
 
