@@ -15,9 +15,9 @@ from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
 from pqpp_cli.output import emit
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise RecipeError(f"`set` {name}: it has an option of its own; see --help")
+                raise PqppError(f"`set` {name}: it has an option of its own; see --help")
 
     def run(self) -> None:
         """Make a study, or add prompts to one."""
@@ -247,7 +247,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             return
         place = Path(self.study)
         if place.exists():
-            raise RecipeError(f"{place} is there already; `add` adds to it, or name another")
+            raise PqppError(f"{place} is there already; `add` adds to it, or name another")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
         if self.title is not None:
@@ -295,7 +295,7 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
-        RecipeError: A group has a value already.
+        PqppError: A group has a value already.
 
     Example:
         >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
@@ -305,12 +305,12 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     for name, value in given.items():
         *groups, last = name.split(".")
         if not all([*groups, last]):
-            raise RecipeError(f"`set` {name}={value}: write it like control.count=20")
+            raise PqppError(f"`set` {name}={value}: write it like control.count=20")
         place = settings
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise RecipeError(f"`set` {name}={value}: {group} has a value already")
+                raise PqppError(f"`set` {name}={value}: {group} has a value already")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:
@@ -351,9 +351,9 @@ class AnnotateInvite(StudyFile, Address, Command):
         """Check that a password is somebody's, and that somebody has one."""
         super().__post_init__()
         if self.password_file and not self.name:
-            raise RecipeError("`password_file`: say whose it is by `name`")
+            raise PqppError("`password_file`: say whose it is by `name`")
         if self.name and not (self.password_file or self.list or self.revoke is not None):
-            raise RecipeError("`name`: give the password by `password_file` FILE, - is stdin")
+            raise PqppError("`name`: give the password by `password_file` FILE, - is stdin")
 
     def run(self) -> None:
         """Make links, list them, end one, or add a person with a password."""
@@ -399,7 +399,7 @@ class AnnotateInvite(StudyFile, Address, Command):
         try:
             line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
         except UnicodeDecodeError:
-            raise RecipeError(f"`password_file` {path}: it is not text") from None
+            raise PqppError(f"`password_file` {path}: it is not text") from None
         password, known = line.strip("\r\n"), find_person(store, name)
         if known is not None:
             set_password(store, known.id, password)

@@ -23,8 +23,9 @@ from pqpp_feedback.assessors import (
     VistarOptions,
     VqaOptions,
 )
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
@@ -97,19 +98,19 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         """Refuse before anything is loaded what would fail after the work."""
         super().__post_init__()
         if self.file and self.dataset:
-            raise RecipeError("`file` and `dataset` both name prompts; give one")
+            raise PqppError("`file` and `dataset` both name prompts; give one")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
-            raise RecipeError("`image_dir` or `evidence`: give one, the images or what was seen")
+            raise PqppError("`image_dir` or `evidence`: give one, the images or what was seen")
         if self.gallery and self.image_dir is None:
-            raise RecipeError("`gallery`: it shows the images; add `image_dir` DIR")
+            raise PqppError("`gallery`: it shows the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
-            raise RecipeError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
+            raise PqppError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise RecipeError(f"`output` {self.output}: shards are written into a folder")
+            raise PqppError(f"`output` {self.output}: shards are written into a folder")
         if not self.in_shards and not is_file:
-            raise RecipeError(f"`output` {self.output}: name a file in .parquet")
+            raise PqppError(f"`output` {self.output}: name a file in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.people import read_people
@@ -173,7 +174,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         first = next(rows, None)
         if first is None:
             names = " or ".join(assessor.name for assessor in assessors)
-            raise RecipeError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+            raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
         count = write_verdicts(self.output, itertools.chain([first], rows))
         note(f"{count} rows scored again: {self.output}")
 
@@ -185,7 +186,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         lacking = [picture for picture in pictures if picture.problem]
         if len(lacking) == len(pictures):
             first = lacking[0]
-            raise RecipeError(
+            raise PqppError(
                 f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
                 f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
             )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
 from pqpp_cli.output import emit, note
+from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -195,23 +196,23 @@ class BenchPredictors(Compared):
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise RecipeError(
+                raise PqppError(
                     f"`{name}`: only `table` {table} has it; leave it out, or take that table"
                 )
         if self.table == "automatic-metrics" and self.metrics is None:
-            raise RecipeError(
+            raise PqppError(
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
                 "per metric, like sdxl_hpsv2"
             )
         if self.eval_results and self.table != "main":
-            raise RecipeError("`eval_results`: leaderboards are of `table` main; take that table")
+            raise PqppError("`eval_results`: leaderboards are of `table` main; take that table")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise RecipeError(
+            raise PqppError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
             )
         for name in ("report", "baseline", "image_dir"):
             if self.table == "generalisation" and getattr(self, name):
-                raise RecipeError(
+                raise PqppError(
                     f"`{name}`: `table` generalisation has none; leave it out, or take another "
                     "table"
                 )

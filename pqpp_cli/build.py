@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
+from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Build(
         super().__post_init__()
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # what `datasets` takes
-                raise RecipeError(f"`fractions` {name}: write them like train=0.8,test=0.2")
+                raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
@@ -172,7 +173,7 @@ class Build(
         words = self.runs or ()
         named = dict(word.split("=", 1) for word in words if "=" in word)
         if named and len(named) < len(words):
-            raise RecipeError(f"`runs` {' '.join(words)}: give each file a model of its own")
+            raise PqppError(f"`runs` {' '.join(words)}: give each file a model of its own")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)

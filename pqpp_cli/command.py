@@ -11,12 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.options.option import (
     NEEDED,
     PARAMETER,
     Options,
-    RecipeError,
     fields_of,
     first_sentence,
     option,
@@ -120,13 +119,13 @@ class Group(Options):
         """Refuse none, or several, of options that are ways to say the same.
 
         Raises:
-            RecipeError: One line that names those that came, or all.
+            PqppError: One line that names those that came, or all.
         """
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             came = " and ".join(given) or "none of them"
-            raise RecipeError(f"give one of {ways}; {came} came")
+            raise PqppError(f"give one of {ways}; {came} came")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace; see `file_kind`."""
@@ -178,7 +177,7 @@ def check_outputs(command: Any) -> None:
     What is replaced must be of the kind of file that is written.
 
     Raises:
-        RecipeError: One line that names the option.
+        PqppError: One line that names the option.
     """
     roles = {field.name: command.role_of(field.name) for field in fields_of(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
@@ -195,7 +194,7 @@ def check_outputs(command: Any) -> None:
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
         if endings and not is_folder and not path.lower().endswith(tuple(endings)):
-            raise RecipeError(f"`{name}` {path}: name a file in {', '.join(endings)}")
+            raise PqppError(f"`{name}` {path}: name a file in {', '.join(endings)}")
         try:
             if is_folder:
                 check_output_folder(path, inputs=inputs)
@@ -208,10 +207,10 @@ def check_outputs(command: Any) -> None:
             _refuse_in_folders(path, folders)
             _refuse_in_folders(path, images if is_listing or not beside_images else ())
         except FileError as error:
-            raise RecipeError(f"`{name}` {error}") from None
+            raise PqppError(f"`{name}` {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
-        raise RecipeError(f"{' and '.join(twice)} are one file; name two")
+        raise PqppError(f"{' and '.join(twice)} are one file; name two")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from pqpp_cli.command import Command
 from pqpp_cli.groups import DataDir, OnePredictor
 from pqpp_cli.output import emit, width_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 
 _PROMPTS = (
     "A cat is sitting on a table.",
@@ -76,7 +77,7 @@ class Demo(Served, Command):
         """Refuse an output of a page, which has none."""
         super().__post_init__()
         if self.serve and self.output is not None:
-            raise RecipeError("`output`: a page writes nothing; leave it or `serve` out")
+            raise PqppError("`output`: a page writes nothing; leave it or `serve` out")
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""

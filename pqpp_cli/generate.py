@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
@@ -142,13 +143,13 @@ class Generate(
             ("images_url", "images_model"),
         ):
             if getattr(self, way) and not getattr(self, name):
-                raise RecipeError(f"`{way}`: say by `{name}` what the model is called")
+                raise PqppError(f"`{way}`: say by `{name}` what the model is called")
         if self.most_money is not None and self.price_per_image is None:
-            raise RecipeError("`most_money`: say by `price_per_image` what an image costs")
+            raise PqppError("`most_money`: say by `price_per_image` what an image costs")
         if self.in_shards:
             self.refuse_with_shards("image_dir")
             if self.has_many_workers and (self.most_calls or self.most_money):
-                raise RecipeError(
+                raise PqppError(
                     "`workers`: each would spend `most_calls` or `most_money`; leave it out"
                 )
 

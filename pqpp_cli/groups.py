@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import words_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class OnePredictor(Group):
         """Refuse several."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise RecipeError(
+            raise PqppError(
                 f"`predictor` {self.predictor}: {count + 1} predictors came, one is used; compare "
                 "by pqpp bench"
             )
@@ -160,18 +161,18 @@ class PromptOptions(ColumnOptions):
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
-            raise RecipeError("the prompt is blank; write one, in quotes")
+            raise PqppError("the prompt is blank; write one, in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise RecipeError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
+                raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
             if names_a_table(prompt):
-                raise RecipeError(
+                raise PqppError(
                     f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *words_of(type(self))])
-            raise RecipeError(
+            raise PqppError(
                 f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
             )
@@ -206,7 +207,7 @@ class ResultOptions(Group):
         """The format that was asked for, by `format` or by the name of the file.
 
         Raises:
-            RecipeError: The name ends in what the command can't write.
+            PqppError: The name ends in what the command can't write.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -216,12 +217,12 @@ class ResultOptions(Group):
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
-            raise RecipeError(
+            raise PqppError(
                 f"`output` {self.output}: {suffix} is not a known format; use one of "
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise RecipeError("`format` parquet: a terminal can't show it; name a file by `output`")
+            raise PqppError("`format` parquet: a terminal can't show it; name a file by `output`")
         return style
 
 
@@ -276,7 +277,7 @@ class Shards(Group):
         super().__post_init__()
         for name in ("ray_address", "num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise RecipeError(f"`{name}`: it is about `engine` ray; add that")
+                raise PqppError(f"`{name}`: it is about `engine` ray; add that")
 
     @property
     def in_shards(self) -> bool:
@@ -303,7 +304,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise RecipeError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
+                raise PqppError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
 
     def work_on_shards(
         self,
@@ -322,17 +323,17 @@ class Shards(Group):
             held: From the size of a shard to the shards of a file that is read as a whole.
 
         Raises:
-            RecipeError: No file or no folder is named, or the one lies in the other.
+            PqppError: No file or no folder is named, or the one lies in the other.
         """
         from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise RecipeError("shards are cut from files; name them by `file`")
+            raise PqppError("shards are cut from files; name them by `file`")
         if output is None:
-            raise RecipeError("shards are written into a folder; name it by `output`")
+            raise PqppError("shards are written into a folder; name it by `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
-            raise RecipeError(
+            raise PqppError(
                 f"`output` {output} lies in the input {file}, and would be read as a part of it; "
                 "name another folder"
             )

@@ -7,8 +7,9 @@ import sys
 from pqpp_cli.command import PAGES, Command
 from pqpp_cli.groups import Tables
 from pqpp_cli.output import emit, note
+from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 
 
 class Leaderboard(Tables, Command):
@@ -54,7 +55,7 @@ class Leaderboard(Tables, Command):
         super().__post_init__()
 
         if self.space is not None and not is_repository_id(self.space):
-            raise RecipeError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
+            raise PqppError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""

@@ -12,9 +12,10 @@ from typing import Any
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import Push, ResultOptions, json_or_text
 from pqpp_cli.output import emit, emit_parts, note
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 
 
 class Metrics(Group):
@@ -118,9 +119,9 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         """Check that runs stand alone, and with their judgments."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
-            raise RecipeError("`run` and `qrels` go together; give both")
+            raise PqppError("`run` and `qrels` go together; give both")
         if self.runs and (self.predictions or self.references or self.input):
-            raise RecipeError("`run` and `qrels` stand for the inputs; leave the others out")
+            raise PqppError("`run` and `qrels` stand for the inputs; leave the others out")
 
     def run(self) -> None:
         """Compute, and print the result."""
@@ -260,7 +261,7 @@ class MetricsPush(Push, Command):
             metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise RecipeError(
+            raise PqppError(
                 f"{self.repository}: {len(names)} metrics cannot go into one Space; write {owner}"
             )
         for name in names:

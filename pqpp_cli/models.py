@@ -14,7 +14,8 @@ from typing import Any
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
 from pqpp_cli.output import note
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 
 
 class Models(Group):
@@ -193,7 +194,7 @@ class ModelsExport(Command):
         check_place(self.output, OnnxBertPredictor.name)
         predictor = Predictor.from_pretrained(self.predictor)
         if not isinstance(predictor, BertPredictor):
-            raise RecipeError(
+            raise PqppError(
                 f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
                 "(pqpp train bert) can be converted"
             )
@@ -275,7 +276,7 @@ class ModelsPush(Push, Command):
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise RecipeError(
+                raise PqppError(
                     "say what and where, pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
                 )
             return self.push(push_space, name, self.space)

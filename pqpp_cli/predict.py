@@ -19,7 +19,8 @@ from pqpp_cli.groups import (
     Targets,
 )
 from pqpp_cli.output import emit, emit_parts, width_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
     from pqpp_models.predict import PredictShard
@@ -98,13 +99,13 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.style == "html" and not self.explain:
-            raise RecipeError("`format` html: a page shows explanations; add `explain`")
+            raise PqppError("`format` html: a page shows explanations; add `explain`")
         if self.prompts and self.file:
-            raise RecipeError("prompts came both as words and by `file`; give one of the two")
+            raise PqppError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
-            raise RecipeError("prompts came by `dataset` and in another way; give one of the two")
+            raise PqppError("prompts came by `dataset` and in another way; give one of the two")
         if self.data_dir and not (self.dataset or self.explain):
-            raise RecipeError("`data_dir`: it is about `dataset` or `explain`; add one")
+            raise PqppError("`data_dir`: it is about `dataset` or `explain`; add one")
 
     def run(self) -> None:
         """Predict and print."""
@@ -150,14 +151,14 @@ class Predict(
             predictor.require_columns(rows.column_names, self.dataset)
             return PromptSource.of_rows(rows)
         if predictor.inputs != "text":
-            raise RecipeError(
+            raise PqppError(
                 f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
                 "that has them, or call its predict in Python"
             )
         if self.prompts:
             return PromptSource.of_words(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
-            raise RecipeError(
+            raise PqppError(
                 'no prompt came; write pqpp predict "a prompt", name a `file`, or pipe prompts in'
             )
         return PromptSource.of_file(self.file or "-", self.column)
@@ -230,7 +231,7 @@ class Predict(
 
         about = read_reference(predictor).target
         if about not in (self.targets or (about,)):
-            raise RecipeError(
+            raise PqppError(
                 f"`verdict`: it is about {about}, and `targets` are "
                 f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
             )

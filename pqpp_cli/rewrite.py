@@ -12,7 +12,8 @@ from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
 from pqpp_cli.output import emit, emit_columns
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -94,13 +95,13 @@ class Rewrite(
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
-            raise RecipeError("`chat_url`: name by `chat_model` which of its models writes")
+            raise PqppError("`chat_url`: name by `chat_model` which of its models writes")
         self.require_one_of("candidates", "synonyms", "chat_model")
         for name in ("most_calls", "most_money", "prices"):
             if getattr(self, name) and not self.chat_model:
-                raise RecipeError(f"`{name}`: it is about a `chat_model`")
+                raise PqppError(f"`{name}`: it is about a `chat_model`")
         if self.study and not self.model_name:
-            raise RecipeError("`study`: say by `model_name` what pqpp generate calls the model")
+            raise PqppError("`study`: say by `model_name` what pqpp generate calls the model")
 
     def run(self) -> None:
         """Write, judge and print."""
@@ -111,7 +112,7 @@ class Rewrite(
         style = self.style
         prompts, ids = self._prompts()
         if self.study and len(set(ids)) < len(ids):
-            raise RecipeError("`study`: two prompts have one prompt_id; give each one of its own")
+            raise PqppError("`study`: two prompts have one prompt_id; give each one of its own")
         judge = Judge(**self.arguments(Judge))
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
@@ -127,7 +128,7 @@ class Rewrite(
         if self.study:
             self._write_study(ids, rewritten.columns)
         if rewritten.error is not None:
-            raise RecipeError(
+            raise PqppError(
                 f"{rewritten.error}; from prompt {rewritten.stopped_at + 1} on all stay as they "
                 "were"
             )

@@ -7,7 +7,8 @@ import warnings
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
 from pqpp_cli.output import emit, emit_columns, note, width_of
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 
@@ -64,11 +65,11 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
-            raise RecipeError(f"{len(rules)} rules came; give one of `budget`, `share`, `floor`")
+            raise PqppError(f"{len(rules)} rules came; give one of `budget`, `share`, `floor`")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                raise RecipeError(f"`{name}`: {len(values)} came for {len(self.targets)} targets")
+                raise PqppError(f"`{name}`: {len(values)} came for {len(self.targets)} targets")
 
     def run(self) -> None:
         """Make a router, save it, and print who gets what."""

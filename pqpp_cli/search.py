@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
 from pqpp_cli.output import emit_columns
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbedShard
@@ -112,7 +113,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if embed.has_embeddings(self.source):
             if self.model or self.revision or self.ids:
-                raise RecipeError(
+                raise PqppError(
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
@@ -123,7 +124,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
             model, revision = embedded.model, embedded.revision
         elif Path(self.source).is_dir():
             if not self.model:
-                raise RecipeError("`model`: name what embeds the images, like CLIP")
+                raise PqppError("`model`: name what embeds the images, like CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
@@ -155,7 +156,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     def run(self) -> None:
         """Embed from shard to shard."""
         if self.image_dir and not Path(self.image_dir).is_dir():
-            raise RecipeError(f"`image_dir` {self.image_dir}: there is no such folder")
+            raise PqppError(f"`image_dir` {self.image_dir}: there is no such folder")
         self.work_on_shards(self.file, self.output, self._job)
 
     def _job(self) -> tuple[EmbedShard, dict, str]:

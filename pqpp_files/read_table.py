@@ -122,7 +122,7 @@ def read_table(
     plain: str = "value",
     kinds: Sequence[str] | None = None,
     remedy: str = "name the columns so",
-    header: bool = True,
+    header: bool | None = None,
 ) -> Table:
     r"""Read a table from a file.
 
@@ -137,13 +137,12 @@ def read_table(
         kinds: The suffixes that are allowed; all if None.
         remedy: What to do about a missing column, for the error.
         header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
-            if not.
+            if not. None where whoever asks has no option `no_header`.
 
     Raises:
-        NoHeaderError: The header is one of numbers, so that it is probably a row.
-        FileError: There is no such file, or it is damaged, of another format, empty, or has no such
-            column, or a row has another number of cells than the header; one line that names the
-            line of the file.
+        FileError: The header is one of numbers, there is no such file, or it is damaged, of another
+            format, empty, or has no such column, or a row has another number of cells than the
+            header; one line that names the line of the file.
 
     Example:
         >>> import pathlib, tempfile

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, NoHeaderError, in_a_line
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import BOM, value_parser
 from pqpp_files.open_input import Input
 
@@ -41,7 +41,8 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
-        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not.
+        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
+            None where whoever asks has no option `no_header`.
         with_index: Whether an index of pandas without a name is given with the columns.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
         keyed: Whether a JSON object of objects is records with a column `key`.
@@ -50,7 +51,7 @@ class Format(ABC):
     row_is = "row"
     is_text = False
     errors = "strict"
-    has_header = True
+    has_header: bool | None = None
     with_index = keyed = False
     index: Sequence[str] | range = ()
 
@@ -139,19 +140,20 @@ class Separated(Format):
         """Return the names of the columns, and give the rows.
 
         Raises:
-            NoHeaderError: The names are all numbers, so that they are probably a row.
-            FileError: A record is damaged or has another number of cells than the header.
+            FileError: The names are all numbers, so that they are probably a row, or a record is
+                damaged or has another number of cells than the header.
         """
         records = (record for _, record in self._records())
         header = next(records)
-        if not self.has_header:
+        if self.has_header is False:
             names = list(map(str, range(1, len(header) + 1)))
             return names, itertools.chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_is_number, names)):
-            raise NoHeaderError(
+            otherwise = ", or read them by `no_header`" if self.has_header else ""
+            raise FileError(
                 f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
-                "the columns belong; write a line of names above them"
+                f"the columns belong; write a line of names above them{otherwise}"
             )
         return header, records
 
@@ -189,7 +191,8 @@ class Separated(Format):
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
-        line, _ = next(itertools.islice(self._records(), row + self.has_header, None))
+        above = self.has_header is not False
+        line, _ = next(itertools.islice(self._records(), row + above, None))
         return f"{self.path}, line {line}"
 
     def _find_separator(self) -> str:

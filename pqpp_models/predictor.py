@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
@@ -198,7 +198,7 @@ class Predictor(ABC):
         """Return the model card's text, in Markdown.
 
         Raises:
-            CheckpointError: What its configuration tells of it is not what such a card tells.
+            ModelError: What its configuration tells of it is not what such a card tells.
 
         >>> Predictor.from_pretrained("n_words").card().startswith("---")
         True
@@ -206,7 +206,7 @@ class Predictor(ABC):
         try:
             return self._card()
         except Exception as error:  # `details` may come from a foreign configuration
-            raise CheckpointError(
+            raise ModelError(
                 f"no card can be written of what the configuration of this {self.called} tells "
                 f"({in_a_line(error)}); correct its `details`"
             ) from error
@@ -220,7 +220,7 @@ class Predictor(ABC):
         """Write configuration, weights and model card; an older checkpoint is replaced whole.
 
         Raises:
-            CheckpointError: the folder holds other things than a checkpoint.
+            ModelError: the folder holds other things than a checkpoint.
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()
@@ -506,7 +506,7 @@ class Predictor(ABC):
 
         Raises:
             PredictorError: the name is none of the three.
-            CheckpointError: the folder or repository has no usable predictor, or one of another
+            ModelError: the folder or repository has no usable predictor, or one of another
                 class than the one that this was called on.
 
         >>> Predictor.from_pretrained("mean_word_length").predict(["a red"], "mean_rr").tolist()
@@ -528,7 +528,7 @@ class Predictor(ABC):
     @classmethod
     def _checked(cls, predictor: "Predictor", where: str) -> Self:
         if not isinstance(predictor, cls):
-            raise CheckpointError(
+            raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "
                 "Predictor.from_pretrained"
             )

@@ -99,7 +99,7 @@ def dataset_rows(
 
     Raises:
         BenchmarkError: There is no such configuration, split or column, or a prompt is no text.
-        RecipeError: There is no such dataset.
+        PqppError: There is no such dataset.
     """
     try:
         places = {"data_dir": data_dir, "image_dir": image_dir}

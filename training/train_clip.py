@@ -21,7 +21,8 @@ from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_datasets.target_columns import measure_of, targets_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_models.clip.modeling_clip_predictor import (
     AGGREGATIONS,
     TASKS,
@@ -65,14 +66,12 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
     rows = load_rows(recipe, split, images=True)
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
-        raise RecipeError(
+        raise PqppError(
             f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
             "of one measure"
         )
     if wrong := [name for name in recipe.targets if task_of(name) != recipe.task]:
-        raise RecipeError(
-            f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`"
-        )
+        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`")
     rows = replace(rows, limits=common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
@@ -100,7 +99,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
     known = np.flatnonzero(~np.isnan(training.labels))
     if not len(known):
-        raise RecipeError(
+        raise PqppError(
             "no pair has a label; a row needs <model>_hbpp, or another measure, for its images, or "
             "<model>_relevance for the task retrieval"
         )

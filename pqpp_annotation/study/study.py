@@ -12,8 +12,9 @@ from typing import Any
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import TaskKind, task_kind
 from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.yaml_values import read_yaml
-from pqpp_files.options.option import NEEDED, Options, RecipeError, option
+from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.paths import expanded
 
@@ -236,6 +237,6 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         # The kind's settings are of any type, and its own to check.
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
         return dataclasses.replace(made, task={str(key): value for key, value in task.items()})
-    except RecipeError as error:
+    except PqppError as error:
         said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
         raise AnnotationError(said) from None

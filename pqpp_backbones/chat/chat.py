@@ -8,16 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.json_values import parse_json
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
 TOKENS_AN_IMAGE = 1500
-
-
-class ChatError(ModelError):
-    """A model that chats gave no usable reply, or would cost more than is allowed."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class Chat(abc.ABC):
         """Return the reply to one question.
 
         Raises:
-            ChatError: There is none, after all tries, or the limit is reached.
+            ServiceError: There is none, after all tries, or the limit is reached.
         """
 
 
@@ -94,7 +90,7 @@ class Budget:
         >>> budget = Budget(most_calls=2)
         >>> budget.plan(3)
         Traceback (most recent call last):
-        pqpp_backbones.chat.chat.ChatError: 3 calls are needed, 2 are allowed; allow more, or ...
+        pqpp_backbones.errors.ServiceError: 3 calls are needed, 2 are allowed; allow more, or ...
     """
 
     most_calls: int | None = None
@@ -114,17 +110,19 @@ class Budget:
             request: One like them, for the money.
 
         Raises:
-            ChatError: They would.
+            ServiceError: They would.
         """
         remedy = "allow more, or ask for fewer images or votes"
         left = math.inf if self.most_calls is None else self.most_calls - self.calls
         if calls > left:
-            raise ChatError(f"{calls} calls are needed, {left} are allowed; {remedy}")
+            raise ServiceError(f"{calls} calls are needed, {left} are allowed; {remedy}")
         if self.most_money is None:
             return
         needed, left = calls * self._guess(request), self.most_money - self.money
         if needed > left:
-            raise ChatError(f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}")
+            raise ServiceError(
+                f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}"
+            )
 
     def admit(self, request: Request | None = None) -> None:
         """Count one call, or raise if it may cost more than is left."""

@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_backbones.chat.chat import (
-    MOST_TOLD,
-    Budget,
-    Chat,
-    ChatError,
-    Reply,
-    Request,
-    chances_of,
-    json_of,
-)
+from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, json_of
 from pqpp_backbones.chat.service import NoAnswer, Service
-from pqpp_files.options.option import Options, RecipeError, option
+from pqpp_backbones.errors import ServiceError
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import Options, option
 
 KEY = "PQPP_CHAT_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
@@ -34,13 +27,13 @@ class Endpoint(Chat):
         **patience: `timeout`, `tries`, `wait` and `sleep` of `Service`.
 
     Raises:
-        ChatError: The address is none of http or https, or the key in the environment has
+        ServiceError: The address is none of http or https, or the key in the environment has
             characters that no key has.
 
     Example:
         >>> Endpoint("localhost:8000", "qwen")
         Traceback (most recent call last):
-        pqpp_backbones.chat.service.ServiceError: 'localhost:8000' is not the address ...
+        pqpp_backbones.errors.ServiceError: 'localhost:8000' is not the address ...
     """
 
     def __init__(self, url: str, model: str, budget: Budget | None = None, **patience: Any) -> None:
@@ -136,16 +129,16 @@ class InProcess(Chat):
         """Return the reply to one question; the same seed gives the same reply.
 
         Raises:
-            ChatError: The model has no chat template, or the question has an image, which it cannot
-                see.
+            ServiceError: The model has no chat template, or the question has an image, which it
+                cannot see.
         """
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
-            raise ChatError(f"{self.name} has no chat template; name a model that chats")
+            raise ServiceError(f"{self.name} has no chat template; name a model that chats")
         sees = hasattr(self.processor, "image_processor")
         if request.image is not None and not sees:
-            raise ChatError(f"{self.name} sees no images; name a model of images and text")
+            raise ServiceError(f"{self.name} sees no images; name a model of images and text")
 
         self.budget.admit(request)
         inputs = self.processor.apply_chat_template(
@@ -211,12 +204,12 @@ def open_in_process(
         sees: Whether it must be one of images and texts.
 
     Raises:
-        CheckpointError: It cannot be had, or is of another kind.
+        ModelError: It cannot be had, or is of another kind.
 
     Example:
         >>> open_in_process("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.CheckpointError: model that chats: there is no folder ...
+        pqpp_backbones.errors.ModelError: model that chats: there is no folder ...
     """
     from pqpp_backbones.pretrained import load_model
 
@@ -259,9 +252,9 @@ class ChatOptions(Options):
         """Check the prices too."""
         super().__post_init__()
         if len(self.prices) not in (0, 2):
-            raise RecipeError(f"`prices` is {self.prices}; give two numbers IN,OUT, as 0.15,0.6")
+            raise PqppError(f"`prices` is {self.prices}; give two numbers IN,OUT, as 0.15,0.6")
         if self.most_money is not None and not any(self.prices):
-            raise RecipeError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
+            raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
 
     def budget(self) -> Budget:
         """Return a new account with these limits."""
@@ -282,7 +275,7 @@ class ChatOptions(Options):
             sees: Whether it must take images.
 
         Raises:
-            ChatError: The endpoint's address is none, or there is no such model.
+            ServiceError: The endpoint's address is none, or there is no such model.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget)

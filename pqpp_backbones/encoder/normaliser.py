@@ -7,7 +7,7 @@ prediction by the same one. A checkpoint of an older release names none and read
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.prompt_text import normalise
 
@@ -39,14 +39,14 @@ def read_normaliser(folder: Any, config: Mapping[str, Any]) -> str:
     """Return the name of a checkpoint's normaliser.
 
     Raises:
-        CheckpointError: it names one that is not known here.
+        ModelError: it names one that is not known here.
 
     >>> read_normaliser("mine", {}), read_normaliser("mine", {"normaliser": "case_blanks_ending"})
     ('as_typed', 'case_blanks_ending')
     """
     name = config.get(KEY, "as_typed")
     if not isinstance(name, str) or name not in NORMALISERS:
-        raise CheckpointError(
+        raise ModelError(
             f"{folder}: {KEY!r} is {name!r:.60}, not one of {', '.join(NORMALISERS)}; update pqpp, "
             "or save or download the predictor again"
         )

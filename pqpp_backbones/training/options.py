@@ -3,8 +3,9 @@
 import os
 from dataclasses import dataclass
 
+from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import Options, RecipeError, check_path, option, shown
+from pqpp_files.options.option import Options, check_path, option, shown
 
 
 @dataclass(kw_only=True)
@@ -43,7 +44,7 @@ class DataOptions(Options):
 
         if self.dataset != "pqpp" and self.dataset in BENCHMARKS:
             if self.subset not in (None, self.dataset):
-                raise RecipeError(
+                raise PqppError(
                     f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; name one of them"
                 )
             self.dataset, self.subset = "pqpp", self.dataset
@@ -96,7 +97,7 @@ class OptimisationOptions(RunOptions):
         """Check that there is a model."""
         super().__post_init__()
         if not self.model:
-            raise RecipeError("`model` is ''; it must be a name or a folder")
+            raise PqppError("`model` is ''; it must be a name or a folder")
 
 
 @dataclass(kw_only=True)
@@ -112,12 +113,12 @@ class HubOptions(Options):
         super().__post_init__()
         name = self.hub_model_id
         if self.push_to_hub and not name:
-            raise RecipeError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
+            raise PqppError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
-            raise RecipeError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")
+            raise PqppError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")
 
 
-def diverged(reason: str, step: int, rate: float, option: str = "learning_rate") -> RecipeError:
+def diverged(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
     """Return the error of a training that diverged; `option` is what the learning rate is called.
 
     Example:
@@ -125,6 +126,6 @@ def diverged(reason: str, step: int, rate: float, option: str = "learning_rate")
         'the training diverged: the loss is nan at step 3, learning rate 0.5'
     """
     remedy = f"take a lower {option}, and another output"
-    return RecipeError(
+    return PqppError(
         f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
     )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pqpp_backbones.chat.chat import Budget, json_of
-from pqpp_backbones.chat.service import NoAnswer, Service, ServiceError
+from pqpp_backbones.chat.service import NoAnswer, Service
+from pqpp_backbones.errors import ServiceError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
@@ -97,7 +98,7 @@ class EndpointGenerator(Generator):
                         continue
                 if error.refuses_content:
                     return Made(None, True, {"refused": error.said})
-                raise EngineError(str(error)) from None
+                raise
             facts["seed"] = body.get("seed")
             return Made(image, None, facts)
 

@@ -90,7 +90,7 @@ def generate(
     Raises:
         EngineError: An id or the model's name cannot be a file's name, an id stands twice, or
             the folder holds images of this model that were made otherwise.
-        ChatError: The images would cost more than is allowed; nothing was asked.
+        ServiceError: The images would cost more than is allowed; nothing was asked.
     """
     from tqdm import tqdm
 

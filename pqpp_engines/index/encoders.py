@@ -57,7 +57,7 @@ class ImageTextEncoder:
 
     Raises:
         EngineError: It has no such features.
-        CheckpointError: There is no such model, or it is not whole.
+        ModelError: There is no such model, or it is not whole.
     """
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:

@@ -232,7 +232,7 @@ class Entailment:
         name: Its folder or OWNER/NAME, trained on pairs as those of MNLI.
 
     Raises:
-        CheckpointError: It cannot be had, or is no classifier.
+        ModelError: It cannot be had, or is no classifier.
         EngineError: None of its labels is entailment.
     """
 

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pqpp_backbones.chat.chat import Chat, ChatError, Request, json_of
+from pqpp_backbones.chat.chat import Chat, Request, ServiceError, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import Judge
@@ -58,7 +58,7 @@ class Writer:
         """Refuse, before anything is asked, what would cost more than is allowed.
 
         Raises:
-            ChatError: It would.
+            ServiceError: It would.
         """
         self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
 
@@ -66,7 +66,7 @@ class Writer:
         """Return the rewrites of a prompt, each once; none where no reply can be read.
 
         Raises:
-            ChatError: There is no reply, or the limit is reached.
+            ServiceError: There is no reply, or the limit is reached.
         """
         import jsonschema
 
@@ -142,7 +142,7 @@ class Rewritten(NamedTuple):
 
     columns: dict[str, list]
     verdicts: list[dict[str, Any]]
-    error: ChatError | None = None
+    error: ServiceError | None = None
     stopped_at: int = 0
 
 
@@ -165,12 +165,12 @@ def rewrite_all(
 
     verdicts: list[dict[str, Any]] = []
     best: list[Any] = []
-    error: ChatError | None = None
+    error: ServiceError | None = None
     stopped_at = 0
     for prompt in tqdm(prompts, unit="prompt", disable=not progress):
         try:
             candidates = write(prompt) if prompt.strip() and error is None else []
-        except ChatError as failure:
+        except ServiceError as failure:
             error, candidates, stopped_at = failure, [], len(best)
         judged = judge.rank(prompt, candidates) if candidates else []
         verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.errors import in_a_line
@@ -311,7 +311,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """
     try:
         router = read_foreign_json(path)
-    except CheckpointError:
+    except ModelError:
         raise  # it says what is wrong
     except ValueError as error:
         reason = in_a_line(error, named=False)[:100]

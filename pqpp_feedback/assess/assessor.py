@@ -91,7 +91,7 @@ class Assessor(abc.ABC):
         """Refuse before the start what would cost more than is allowed.
 
         Raises:
-            ChatError: It would.
+            ServiceError: It would.
         """
 
     def notes(self) -> list[str]:

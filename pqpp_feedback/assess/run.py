@@ -18,8 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_backbones.chat.chat import ChatError
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
 from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import made_by, verdict_row, verdict_table, write_verdicts
@@ -95,7 +94,7 @@ def assess(
     Raises:
         FeedbackError: There is no picture or no assessor, or the table holds other assessors'
             verdicts.
-        ChatError: It would cost more than is allowed.
+        ServiceError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 
     Example:
@@ -240,8 +239,9 @@ def ends_the_run(error: Exception) -> bool:
         >>> ends_the_run(FeedbackError("too small")), ends_the_run(ZeroDivisionError())
         (False, False)
     """
-    is_of_a_model = isinstance(error, ChatError | CheckpointError | MissingExtraError)
-    return is_of_a_model and not getattr(error, "refuses_content", False)
+    is_of_a_model = isinstance(error, ModelError | MissingExtraError)
+    of_one_image = isinstance(error, FeedbackError) or getattr(error, "refuses_content", False)
+    return is_of_a_model and not of_one_image
 
 
 @dataclass

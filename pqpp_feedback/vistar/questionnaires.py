@@ -61,7 +61,7 @@ class Questionnaires:
         Raises:
             FeedbackError: There is none and nobody who writes it, or the one kept or written is not
                 usable.
-            ChatError: The language model does not reply.
+            ServiceError: The language model does not reply.
         """
         path = self.path(prompt)
         if path.is_file():

@@ -70,7 +70,7 @@ class Sight:
         """Return the model of a role, loaded at first use: `Loaded`, or a `DetectorEye`.
 
         Raises:
-            CheckpointError: It cannot be had, in one line.
+            ModelError: It cannot be had, in one line.
         """
         if role not in self._loaded:
             name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)

@@ -14,7 +14,7 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
-from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce
@@ -120,7 +120,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         try:
             config.max_length = allowed_length(backbone, asked)
         except ModelError as error:
-            raise CheckpointError(f"the configuration is not usable: {error}") from None
+            raise ModelError(f"the configuration is not usable: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
         self.head = RegressionHead(
             config.backbone_config.hidden_size,
@@ -139,7 +139,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
 
         Raises:
-            CheckpointError: There is no such encoder.
+            ModelError: There is no such encoder.
             ModelError: `max_length` is more than it takes.
         """
         backbone = pretrained_encoder(name_or_path, dtype=torch.float32)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
@@ -122,7 +122,7 @@ class OnnxBertPredictor(Predictor):
             if scores.shape == shape:
                 return scores
             reason = f"its scores have the shape {scores.shape}, not {shape}"
-        raise CheckpointError(f"the graph cannot be run ({reason}); export the predictor again")
+        raise ModelError(f"the graph cannot be run ({reason}); export the predictor again")
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         return {**self.config, "onnx_sha256": sha256_of_parts([self.graph])}, {}
@@ -143,13 +143,13 @@ class OnnxBertPredictor(Predictor):
         """Return the predictor of a folder.
 
         Raises:
-            CheckpointError: the graph is damaged, another one, or no text predictor's.
+            ModelError: the graph is damaged, another one, or no text predictor's.
             MissingExtraError: onnxruntime is not installed.
         """
         _import("onnxruntime")
         graph = (folder / GRAPH).read_bytes()
         if sha256_of_parts([graph]) != config.get("onnx_sha256"):
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
                 "save or download the predictor again"
             )
@@ -157,14 +157,14 @@ class OnnxBertPredictor(Predictor):
         own = {k: config[k] for k in kept if k in config}
         own[KEY] = read_normaliser(folder, config)
         if reason := why_refused(graph):
-            raise CheckpointError(f"{folder / GRAPH} {reason}; export the predictor again")
+            raise ModelError(f"{folder / GRAPH} {reason}; export the predictor again")
         try:
             from transformers import PreTrainedTokenizerFast
 
             loader = PreTrainedTokenizerFast
             return cls(graph, loader.from_pretrained(folder, trust_remote_code=False), own)
         except Exception as error:  # tokenizers and onnxruntime raise bare exceptions
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder} has no usable tokenizer or graph ({_reason(error)}); save or download "
                 "the predictor again"
             ) from None

@@ -31,7 +31,7 @@ class BertPredictor(TorchPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the weights or the configuration do not fit each other, or the
+            ModelError: the weights or the configuration do not fit each other, or the
                 normaliser is not known here.
             MissingExtraError: torch or transformers is not installed.
         """

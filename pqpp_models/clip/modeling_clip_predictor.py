@@ -135,7 +135,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
 
         Raises:
-            CheckpointError: There is no such model, or it is of another kind.
+            ModelError: There is no such model, or it is of another kind.
         """
         backbone = load_backbone(name_or_path)
         if Path(name_or_path).is_dir():  # a published configuration tells no local path

@@ -20,7 +20,7 @@ from pqpp_backbones.checkpoint import (
     read_config,
     read_tensors,
 )
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_file import read_texts
@@ -158,7 +158,7 @@ class CaptionStatistics:
         """Return the statistics that ``state`` described."""
         n, n_documents = config.get("n_terms"), config.get("n_documents")
         if not isinstance(n, int) or not isinstance(n_documents, int):
-            raise CheckpointError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
+            raise ModelError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
         kinds = {**dict.fromkeys(_FREQUENCIES, "int64"), "log_deviation": "float64"}
         check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in kinds.items()})
         terms = bytes(tensors.get("terms", b"")).decode(errors="replace").split("\n")
@@ -171,9 +171,7 @@ class CaptionStatistics:
             fits = fits and np.array_equal(starts, ends) and numbers.shape == (ends[-1],)
             fits = fits and numbers.min() >= 0 and numbers.max() < n_documents
         if not fits or (collection < document).any():
-            raise CheckpointError(
-                f"{folder / WEIGHTS}: the terms do not fit their counts; save again"
-            )
+            raise ModelError(f"{folder / WEIGHTS}: the terms do not fit their counts; save again")
         return cls(terms, document, collection, tensors["log_deviation"], n_documents, postings)
 
 
@@ -195,7 +193,7 @@ def open_statistics(path: str) -> CaptionStatistics:
     """Return the statistics of a saved measure's folder, or of a text, one caption a line.
 
     Raises:
-        CheckpointError: the folder holds none.
+        ModelError: the folder holds none.
         FileError: the text cannot be read.
     """
     place = expanded(path)

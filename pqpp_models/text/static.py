@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_models import registry
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unit, unprefixed
@@ -368,7 +368,7 @@ class StaticPredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights are not those of such a predictor.
         """
         targets = read_targets(folder, config)
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
@@ -382,7 +382,7 @@ class StaticPredictor(CalibratedPredictor):
             or len(sizes) > 1
             or UNKNOWN_PIECE not in vocabulary
         ):
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / CONFIG} has no usable 'max_pieces', 'captions', {_FEWER!r} or "
                 f"{_COSTS!r}, or its vocabulary does not fit the word pieces; save or download the "
                 "predictor again"

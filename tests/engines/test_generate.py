@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from support.draw import COMMAND
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
@@ -266,5 +266,5 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     full = tiny(pipeline, lora=str(tmp_path / "lora"))
     assert image(none) == image(plain) != image(full)
     assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
-    with pytest.raises(CheckpointError, match="holds no usable LoRA"):
+    with pytest.raises(ModelError, match="holds no usable LoRA"):
         tiny(pipeline, lora=str(pipeline))

@@ -372,5 +372,5 @@ def test_pull(shared, _made, _pushed, name, fault, request):
     if comes == HEALS or first.error is None:
         assert first.error is None and first.value == second.value
     elif name in ("model", "rahf"):  # ours: one typed line
-        assert "pqpp_backbones.errors.CheckpointError: the Hub repository" in first.error
+        assert "pqpp_backbones.errors.ModelError: the Hub repository" in first.error
         assert "During handling" not in first.error

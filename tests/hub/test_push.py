@@ -234,9 +234,9 @@ class TestRefusals:
         weights = (saved / "model.safetensors").read_bytes()
         (saved / "model.safetensors").write_bytes(weights[:-1] + b"\0")
         kind, message = run(pushing(str(saved), "pqpp/m"))
-        assert kind == "CheckpointError" and "damaged" in message
+        assert kind == "ModelError" and "damaged" in message
         kind, message = run(pushing(str(tmp_path / "none"), "pqpp/m"))
-        assert kind == "CheckpointError" and "there is no folder" in message
+        assert kind == "ModelError" and "there is no folder" in message
         assert not hub.requests
 
 

@@ -70,7 +70,7 @@ def test_the_command_pushes_and_says_what_it_would_do(shared, saved):
 def test_a_token_that_is_none_is_never_said(run, shared, token):
     load = f"result = said(load, '{shared.owner}/none', token={token!r})"
     kind, text = run(f"{LOADERS['RAHF']}\n{load}")
-    assert kind == "CheckpointError" and "access token, which is no token by its form" in text
+    assert kind == "ModelError" and "access token, which is no token by its form" in text
 
 
 @pytest.mark.parametrize("loader", LOADERS)
@@ -87,7 +87,7 @@ def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, toke
         pytest.importorskip("diffusers", reason="pipelines need diffusers")
     load = f"result = said(load, '{shared.owner}/none')"
     kind, text = run(f"{LOADERS[loader]}\n{load}", token)
-    assert kind == "CheckpointError" and "\n" not in text
+    assert kind == "ModelError" and "\n" not in text
     assert reason in text and "valid model identifier" not in text
 
 

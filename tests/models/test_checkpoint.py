@@ -9,7 +9,7 @@ import pytest
 from models.made_up import made_up
 from safetensors.numpy import load_file, save_file
 
-from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_models import TARGETS, ModelError, Predictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
 
@@ -37,7 +37,7 @@ def change_tensors(folder: Path, change) -> None:
 
 
 def refused(folder: Path, *said: str) -> None:
-    with pytest.raises(CheckpointError) as caught:
+    with pytest.raises(ModelError) as caught:
         Predictor.from_pretrained(folder)
     message = str(caught.value)
     assert "\n" not in message
@@ -81,7 +81,7 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
     if config is not None:
         (folder / "config.json").write_text(json.dumps(config))
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    with pytest.raises(CheckpointError) as caught:
+    with pytest.raises(ModelError) as caught:
         fitted.save_pretrained(folder)
     assert said in str(caught.value) and "an older 'ridge'" in str(caught.value)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before

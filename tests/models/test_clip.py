@@ -11,7 +11,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 
 from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
 
-from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
+from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.images.pairs import performance, read_pairs  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
@@ -195,18 +195,18 @@ def test_a_model_of_another_kind_is_told(tmp_path):
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
 
     bert = save_text_encoder(tmp_path / "bert")
-    with pytest.raises(CheckpointError, match=r"bert holds a model of type 'bert', which does not"):
+    with pytest.raises(ModelError, match=r"bert holds a model of type 'bert', which does not"):
         ClipForPerformancePrediction.from_backbone(str(bert))
-    with pytest.raises(CheckpointError, match=r"is no CLIP-like model that transformers can load"):
+    with pytest.raises(ModelError, match=r"is no CLIP-like model that transformers can load"):
         ClipForPerformancePrediction.from_backbone(str(tmp_path))
 
 
 def test_training_without_images_says_where_they_are(tmp_path):
-    from pqpp_files.options.option import RecipeError
+    from pqpp_files.errors import PqppError
     from pqpp_models.training.data import image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
-    with pytest.raises(RecipeError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):
+    with pytest.raises(PqppError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):
         image_options(recipe)
     recipe.image_dir = "images"
     assert image_options(recipe) == {"image_dir": "images"}

@@ -10,7 +10,7 @@ import pytest
 
 from pqpp_backbones.checkpoint import write_checkpoint
 from pqpp_backbones.foreign import check_foreign
-from pqpp_models import CheckpointError, Predictor
+from pqpp_models import ModelError, Predictor
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics
 from pqpp_models.measures.predictor import MeasurePredictor
 
@@ -59,7 +59,7 @@ def test_each_is_refused_before_it_is_read(folder, name):
     change, said = HOSTILE[name]
     change(folder)
     for load in (open_statistics, Predictor.from_pretrained):
-        with pytest.raises(CheckpointError, match=said) as caught:
+        with pytest.raises(ModelError, match=said) as caught:
             load(folder)
         assert str(caught.value).isprintable()
 
@@ -85,7 +85,7 @@ def test_tokens_that_the_model_does_not_know(tmp_path, name):
     content["model"]["vocab"]["z"] = 10**6
     put(folder, "tokenizer.json", content)
     loaded = Predictor.from_pretrained(folder)
-    with pytest.raises(CheckpointError, match="gives the token 1000000, the model knows 0 to 56"):
+    with pytest.raises(ModelError, match="gives the token 1000000, the model knows 0 to 56"):
         loaded.predict(["a zebra"])
 
 
@@ -115,6 +115,6 @@ def test_a_graph_that_asks_for_gigabytes(tmp_path):
             continue
         seen.add(way)
         said = "by Loop" if way == "loop" else "it asks for .* bytes, of its bound"
-        with pytest.raises(CheckpointError, match=said):
+        with pytest.raises(ModelError, match=said):
             Predictor.from_pretrained(saved(graph))
     assert len(seen) == 5

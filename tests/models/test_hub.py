@@ -74,6 +74,6 @@ def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted,
 @pytest.mark.parametrize("token", ["hf_expired", "hf_other", "hf_unknown"])
 def test_token_is_never_in_the_message(load, pushed, token):
     kind, message = load(pushed, token=None if token == "hf_other" else token)
-    assert kind == "CheckpointError"
+    assert kind == "ModelError"
     assert token not in message
     assert "\n" not in message

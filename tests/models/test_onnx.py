@@ -10,7 +10,7 @@ for needed in ("transformers", "onnx", "onnxruntime", "onnxscript"):
 from support.tiny_models import save_text_encoder  # noqa: E402
 
 from pqpp_backbones.encoder.normaliser import CURRENT  # noqa: E402
-from pqpp_models import CheckpointError, Predictor  # noqa: E402
+from pqpp_models import ModelError, Predictor  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import (  # noqa: E402
     BertForPerformancePrediction,
 )
@@ -47,10 +47,10 @@ def test_it_predicts_the_same(predictor, tmp_path):
     assert np.array_equal(loaded.predict(PROMPTS, "mean_hbpp"), exact.predict(PROMPTS)[:, 1:])
 
     (folder / "model.onnx").write_bytes(exact.graph[:-1])
-    with pytest.raises(CheckpointError, match="damaged or belongs to another"):
+    with pytest.raises(ModelError, match="damaged or belongs to another"):
         Predictor.from_pretrained(folder)
     (folder / "model.onnx").unlink()
-    with pytest.raises(CheckpointError, match="is missing"):
+    with pytest.raises(ModelError, match="is missing"):
         Predictor.from_pretrained(folder)
 
 
@@ -137,7 +137,7 @@ def test_a_graph_that_reads_other_files_is_refused(predictor, tmp_path, place, m
     config = {"format_version": 1, "predictor_type": "bert_onnx", "targets": ["mean_rr"]}
     config |= {"max_length": 8, "onnx_sha256": sha256_of_parts([graph])}
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match="wants other files read") as caught:
+    with pytest.raises(ModelError, match="wants other files read") as caught:
         Predictor.from_pretrained(folder)
     assert "\n" not in str(caught.value)
 

@@ -9,7 +9,8 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
-from pqpp_files.options.option import NEEDED, Options, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
 from pqpp_models import TARGETS
 from pqpp_models.training.recipe import PredictorRecipe
@@ -66,7 +67,7 @@ def test_values_that_are_not_allowed(flags, message, tmp_path, monkeypatch):
 def test_files_that_are_not_allowed(content, message, tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(content)
-    with pytest.raises(RecipeError, match=message):
+    with pytest.raises(PqppError, match=message):
         parse("--config", str(path))
 
 
@@ -107,7 +108,7 @@ def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, 
         at = needed.index(f"--{name}") if f"--{name}" in needed else len(needed)
         others = needed[:at] + needed[at + 2 :]
         for value, said in wrong[what].items():
-            with pytest.raises(RecipeError, match=f"`{name}` is .{value}.[;,] .*{said}") as caught:
+            with pytest.raises(PqppError, match=f"`{name}` is .{value}.[;,] .*{said}") as caught:
                 parse_recipe(kind, "", "", [*others, f"--{name}", value])
             assert "\n" not in str(caught.value)
 
@@ -147,7 +148,7 @@ def test_hyphens_and_other_names(tmp_path):
     path.write_text("max-train-rows: 3\noutput: there\n")
     recipe = parse("--config", str(path))
     assert (recipe.max_train_rows, recipe.output_dir) == (3, "there")
-    with pytest.raises(RecipeError, match=r"no `--lerning-rate`; did you mean 'learning_rate' or "):
+    with pytest.raises(PqppError, match=r"no `--lerning-rate`; did you mean 'learning_rate' or "):
         parse("--lerning-rate", "1")
 
 
@@ -167,7 +168,7 @@ def test_hyphens_and_other_names(tmp_path):
 def test_hostile_files_end_in_one_short_line(content, message, tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(content)
-    with pytest.raises(RecipeError, match=message) as caught:
+    with pytest.raises(PqppError, match=message) as caught:
         parse("--config", str(path))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
 
@@ -191,7 +192,7 @@ def test_settings_in_settings_and_what_is_required():
     given = {"inner": {"layers": [1, 2.0], "rate": "1e-3"}, "weights": {"a": 1}, "captions": "x"}
     recipe = build_recipe(Outer, given)
     assert recipe.inner == Inner(layers=(1, 2), rate=1e-3) and recipe.weights == {"a": 1.0}
-    with pytest.raises(RecipeError, match="`captions` is missing: file of captions"):
+    with pytest.raises(PqppError, match="`captions` is missing: file of captions"):
         build_recipe(Outer, {})
     for inner, message in (
         ({"layer": [1]}, "no `layer`; did you mean 'layers'"),
@@ -199,7 +200,7 @@ def test_settings_in_settings_and_what_is_required():
         ({"rate": 1}, r"`inner` is incomplete \(.*layers.*\)"),
         (3, "`inner` is 3; it must be a group of settings"),
     ):
-        with pytest.raises(RecipeError, match=message):
+        with pytest.raises(PqppError, match=message):
             build_recipe(Outer, {**given, "inner": inner})
 
 
@@ -213,7 +214,7 @@ def test_an_option_that_is_declared_again_inherits_its_declaration():
 
     recipe = parse_recipe(Toy, "", "", [])
     assert "output_dir" not in recipe.deciding() and recipe.save_steps == 3
-    with pytest.raises(RecipeError, match="`save_steps` is 0; it must be above 0"):
+    with pytest.raises(PqppError, match="`save_steps` is 0; it must be above 0"):
         Toy(save_steps=0)
 
 
@@ -223,7 +224,7 @@ def test_a_listed_name_is_a_dataset():
     assert (recipe.dataset, recipe.subset) == ("pqpp", "sample")
     own = parse("--dataset", "OWNER/NAME", "--subset", "some")
     assert (own.dataset, own.subset) == ("OWNER/NAME", "some")
-    with pytest.raises(RecipeError, match=r"^`dataset` is 'sample' and `subset` 'pqpp"):
+    with pytest.raises(PqppError, match=r"^`dataset` is 'sample' and `subset` 'pqpp"):
         parse("--dataset", "sample", "--subset", "pqpp-v1.0")
 
 

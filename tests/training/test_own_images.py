@@ -16,7 +16,7 @@ from pqpp_cli.main import main  # noqa: E402
 from pqpp_datasets.errors import BenchmarkError  # noqa: E402
 from pqpp_datasets.load import load_benchmark  # noqa: E402
 from pqpp_datasets.own_benchmark.images import add_kept_images  # noqa: E402
-from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
 
@@ -147,5 +147,5 @@ def test_targets_that_no_image_can_be_trained_on(votes, tmp_path, cache):
         ("mean_rating,x_hbpp", "name targets of one measure"),
         ("clip_p10", "'clip_p10' is not a target of the task 'generation'"),
     ):
-        with pytest.raises(RecipeError, match=said):
+        with pytest.raises(PqppError, match=said):
             trained("clip", own, tmp_path, "--targets", targets)

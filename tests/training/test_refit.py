@@ -8,8 +8,8 @@ import pytest
 from datasets import Dataset, DatasetDict, load_dataset
 from models.made_up import made_up
 
-from pqpp_files.options.option import RecipeError
-from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_files.errors import PqppError
+from pqpp_models import TARGETS, ModelError, Predictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.training.recipe import TextRecipe
 
@@ -66,11 +66,11 @@ def test_the_other_build_is_shown_beside(files):
 @pytest.mark.parametrize(
     ("scores", "kind", "given", "error", "said"),
     [
-        ({"fitted_rows": 20}, "ridge", {}, RecipeError, "is no 'ridge' with an evaluation"),
-        ({**SCORES, "fitted_rows": 5}, "ridge", {}, RecipeError, "with an evaluation on rows"),
-        (SCORES, "static", {}, RecipeError, "is no 'static' with an evaluation"),
-        (SCORES, "ridge", {"train_split": "train"}, RecipeError, "rows of validation out; leave"),
-        (None, "ridge", {}, CheckpointError, "config.json is missing"),
+        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is no 'ridge' with an evaluation"),
+        ({**SCORES, "fitted_rows": 5}, "ridge", {}, PqppError, "with an evaluation on rows"),
+        (SCORES, "static", {}, PqppError, "is no 'static' with an evaluation"),
+        (SCORES, "ridge", {"train_split": "train"}, PqppError, "rows of validation out; leave"),
+        (None, "ridge", {}, ModelError, "config.json is missing"),
     ],
 )
 def test_another_build_is_refused_before_the_training(files, scores, kind, given, error, said):
@@ -85,7 +85,7 @@ def test_another_build_is_refused_before_the_training(files, scores, kind, given
 
 @pytest.mark.parametrize("name", ["a/b/c", "../elsewhere", "/root/build"])
 def test_no_path_is_told_to_others(files, name):
-    with pytest.raises(RecipeError, match="`fitted_on_train` is"):
+    with pytest.raises(PqppError, match="`fitted_on_train` is"):
         recipe(fitted_on_train=name)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -201,7 +201,7 @@ class RidgePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights are not those of such a predictor.
         """
         kind = registry.predictor_class(ENCODER)
         arrays = unprefixed("encoder.", tensors)
@@ -209,7 +209,7 @@ class RidgePredictor(CalibratedPredictor):
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         has_limits = all(low < high for low, high in pairs)
         if not has_limits or (tensors["standard.deviation"] <= 0).any():
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / CONFIG} has no usable 'limits', or its weights hold impossible "
                 "deviations; save or download the predictor again"
             )

@@ -12,7 +12,7 @@ from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
 from pqpp_datasets.target_columns import measure_of
-from pqpp_files.options.option import NEEDED, RecipeError, option, shown
+from pqpp_files.options.option import NEEDED, PqppError, option, shown
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
@@ -73,7 +73,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         super().__post_init__()
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
-            raise RecipeError(
+            raise PqppError(
                 f"`fitted_on_train` is {shown(name)}; give a shipped name or OWNER/REPOSITORY"
             )
 
@@ -93,7 +93,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
+            raise PqppError(f"no prompt of {split} has all targets; name fewer of them")
         prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
@@ -106,13 +106,13 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             validation: what that build was scored on.
 
         Raises:
-            RecipeError: that build is not needed, or was not scored on rows that it left out.
-            CheckpointError: it is no usable checkpoint.
+            PqppError: that build is not needed, or was not scored on rows that it left out.
+            ModelError: it is no usable checkpoint.
         """
         if self.train_only is None:
             return {}
         if not FittedRows.of(train.identified).among(validation.identified).all():
-            raise RecipeError(
+            raise PqppError(
                 f"`train_only` is {shown(self.train_only)}, but {self.train_split} leaves rows of "
                 f"{self.validation_split} out; leave it out, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
@@ -125,7 +125,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             or "validation" not in scores
             or ("fitted_rows" in scores)
         ):
-            raise RecipeError(
+            raise PqppError(
                 f"`train_only`: {folder / CONFIG} is no {kind!r} with an evaluation on rows that "
                 "it left out; name the build that was fitted on train alone"
             )
@@ -191,7 +191,7 @@ class StaticRecipe(TextRecipe):
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
-            raise RecipeError(
+            raise PqppError(
                 "`alignment` is not learned, so no study can be left out; take `without` and "
                 "`leave_one_out` away"
             )
@@ -210,7 +210,7 @@ class EnsembleRecipe(TextRecipe):
         """Check the layers of the kernels."""
         super().__post_init__()
         if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
-            raise RecipeError(f"`fit.kernel_layers` has {other[0]}, which is not in `layers`")
+            raise PqppError(f"`fit.kernel_layers` has {other[0]}, which is not in `layers`")
 
     @property
     def tuned_targets(self) -> list[str]:

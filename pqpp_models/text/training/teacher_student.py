@@ -78,7 +78,7 @@ def descend(
         largest_gradient: the length to which longer ones are cut; None leaves them.
 
     Raises:
-        RecipeError: the training diverged.
+        PqppError: the training diverged.
     """
     rates = {"lr": settings.learning_rate, "weight_decay": settings.weight_decay}
     optimizer = torch.optim.AdamW(parameters, **rates, fused=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_models import CheckpointError, Predictor, PredictorError
+from pqpp_models import ModelError, Predictor, PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics
 from pqpp_models.measures.pre_retrieval import MEASURES, POSTINGS
 from pqpp_models.measures.predictor import MeasurePredictor
@@ -81,7 +81,7 @@ class TestStatistics:
         with pytest.raises(FileError, match="latin"):
             open_statistics(str(tmp_path / "latin.txt"))
         saved = MeasurePredictor("n_words").save_pretrained(tmp_path / "words")
-        with pytest.raises(CheckpointError, match="lacks 'n_terms'"):
+        with pytest.raises(ModelError, match="lacks 'n_terms'"):
             open_statistics(str(saved))
 
 

@@ -11,7 +11,7 @@ from support.tiny_models import ENCODERS, save_encoder, save_text_encoder, train
 
 from pqpp_backbones.encoder.pretrained import load_encoder, longest_input, word_pieces_of
 from pqpp_backbones.errors import ModelError
-from pqpp_files.options.option import RecipeError
+from pqpp_files.errors import PqppError
 from pqpp_models import Predictor
 
 RECIPE = """
@@ -118,5 +118,5 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
-    with pytest.raises(RecipeError, match=r"`fit.kernel_layers` has 1, which is not"):
+    with pytest.raises(PqppError, match=r"`fit.kernel_layers` has 1, which is not"):
         train("text_ensemble", "--config", "recipe.yaml")

@@ -12,7 +12,7 @@ from models.made_up import made_up
 from support.alignment_folders import write_studies
 from support.tiny_models import save_text_encoder, train
 
-from pqpp_files.options.option import RecipeError
+from pqpp_files.errors import PqppError
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.errors import PredictorError
 from pqpp_models.text.training import data
@@ -115,7 +115,7 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
 
 @pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
 def test_without_alignment_no_study_can_be_left_out(files, word):
-    with pytest.raises(RecipeError, match="`alignment` is not learned, so no study can be left"):
+    with pytest.raises(PqppError, match="`alignment` is not learned, so no study can be left"):
         (files / "t2v").write_text("{}")
         words = ["--no_alignment", word, "t2v"]
         train("static", *flags(files, STATIC), *words)
@@ -179,7 +179,7 @@ def test_some_studies_are_left_out_in_turn(files, capsys):
     ],
 )
 def test_a_training_that_diverges_saves_nothing(files, recipe, said):
-    with pytest.raises(RecipeError, match=f"the training diverged: .* take a lower .*{said}"):
+    with pytest.raises(PqppError, match=f"the training diverged: .* take a lower .*{said}"):
         train("text_ensemble", *flags(files, recipe))
     assert not (files / "made").exists()
 
@@ -197,7 +197,7 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "The validation split of data, to which nothing was fitted" in card
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
-    with pytest.raises(RecipeError, match="finished model; add `overwrite`"):
+    with pytest.raises(PqppError, match="finished model; add `overwrite`"):
         train(name, *flags(files, recipe))
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
     assert not made.record.rows.among(validation).any()
