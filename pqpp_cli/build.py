@@ -180,7 +180,7 @@ class Build(
         from pqpp_models.text.reading.language import language_codes
 
         keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
-        options = BuildOptions(**self.arguments(BuildOptions), progress=sys.stderr.isatty())
+        options = BuildOptions(**self.arguments(BuildOptions))
         runs = _named_runs(self.runs)
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
