@@ -75,9 +75,3 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     del piped, given
     gc.collect()
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
-
-
-def test_a_cell_that_is_no_text_is_named_by_its_line(tmp_path):
-    (tmp_path / "p.jsonl").write_text('{"prompt": "a"}\n' * 1000 + '{"prompt": 7}')
-    with pytest.raises(FileError, match=r"p\.jsonl, line 1001: prompt is 7"):
-        read_table(tmp_path / "p.jsonl").texts("prompt")
