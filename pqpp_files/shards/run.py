@@ -187,7 +187,11 @@ class Work:
         pyarrow.parquet.write_table(table, buffer)
         if self.store.gathers:
             return Done(_errors(table), buffer.getvalue())
-        self._write_manifest()  # now that the job is known not to be refused
+        if not self.is_begun:  # now that the job is known not to be refused
+            manifest = self.manifest.encode()
+            if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, manifest):
+                self.check()  # another process may have begun another job since
+            self.is_begun = True
         is_new = self.store.put_new(shard.name, buffer.getvalue())
         return Done(_errors(table) if is_new else None)
 
@@ -253,13 +257,6 @@ class Work:
             raise FileError(
                 f"{self.store}/{shard.name} is damaged ({reason}); remove it and run again"
             ) from None
-
-    def _write_manifest(self) -> None:
-        if self.is_begun:
-            return
-        if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, self.manifest.encode()):
-            self.check()  # another process may have begun another job since
-        self.is_begun = True
 
 
 def _errors(table: pa.Table) -> int:

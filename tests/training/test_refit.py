@@ -97,7 +97,7 @@ def test_the_other_build_is_shown_beside(files):
         ("train+validation", "ridge", {}, PqppError, "was fitted to 20 of the 20 rows of"),
         ("train", "static", {}, PqppError, "is no 'static' with an evaluation"),
         ("train", "ridge", {"train_split": "train"}, PqppError, "leaves validation out; leave"),
-        (None, "ridge", {}, ModelError, "config.json is missing"),
+        (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )
 def test_another_build_is_refused_before_the_training(files, made_of, kind, given, error, said):
