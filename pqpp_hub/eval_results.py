@@ -267,9 +267,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed],
     return valid, lines
 
 
-def submit(
-    model: str, dataset: str, text: str, dry_run: bool = False, token: str | None = None
-) -> PushReport:
+def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushReport:
     """Open a pull request that adds the results of a benchmark to a model's repository.
 
     Args:
@@ -277,12 +275,12 @@ def submit(
         dataset: OWNER/DATASET.
         text: As of `results_text`.
         dry_run: Only say what would be done.
-        token: As for `push_files`.
 
     Raises:
         HubError: The Hub cannot be reached or refuses, or there is no such model.
     """
     message = f"Results on {dataset}, measured with pqpp"
     files = {results_file(dataset): text.encode()}
-    options: dict[str, Any] = {"dry_run": dry_run, "token": token, "pull_request": True}
-    return push_files(files, model, "model", lambda _: False, message, **options)
+    return push_files(
+        files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
+    )

@@ -70,7 +70,6 @@ def run_shards(
     share: str | None = None,
     workers: int = 1,
     progress: bool = False,
-    beside: Sequence[str] = (),
     engine: str = "local",
     ray: RayOptions | None = None,
 ) -> ShardsDone:
@@ -85,7 +84,6 @@ def run_shards(
         share: `I/N`: only this share of the shards.
         workers: How many processes; each has one thread for linear algebra.
         progress: Whether a bar is shown.
-        beside: Patterns of what else may lie in the folder.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, where the
             output is a place that all nodes see.
         ray: What of the cluster is taken; a processor a task if left out.
@@ -113,7 +111,7 @@ def run_shards(
     if engine not in ENGINES:
         raise FileError(f"engine {engine!r}: choose among {', '.join(ENGINES)}")
     inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
-    store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*", *beside), sorted(inputs))
+    store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.told() for shard in shards]}
     work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
