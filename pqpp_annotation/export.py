@@ -135,9 +135,9 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         path = folder / f"{name}.{ending}"
         counts[path.name] = len(rows)
         if ending == "parquet":
-            write_parquet(path, [columns], [columns])
+            write_parquet(path, columns)
         else:
-            path.write_text("".join(table_text(ending, [columns])), "utf-8", newline="")
+            path.write_text(table_text(ending, columns), "utf-8", newline="")
     return counts
 
 

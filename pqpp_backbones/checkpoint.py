@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
-from pqpp_files.errors import in_a_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import check_output_folder, expanded
@@ -61,10 +60,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / CONFIG
     check_foreign(folder)
-    try:
-        config = read_foreign_json(path)
-    except OSError as error:
-        raise _unreadable(path, error) from None
+    config = read_foreign_json(path)
     if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
         raise ModelError(
             f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
@@ -108,7 +104,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise ModelError(f"{path} cannot be read ({error.strerror}); save it again") from None
     if sha256_of_parts([content]) != expected:
         raise ModelError(
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
@@ -245,10 +241,3 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
             f"{place} holds {what}, which a {kind!r} does not replace; name a new or empty folder, "
             f"or one with an older {kind!r}"
         )
-
-
-def _unreadable(path: Path, error: Exception) -> ModelError:
-    said = f"cannot be read ({in_a_line(error, named=False)})"
-    if isinstance(error, FileNotFoundError):
-        said = "is missing"
-    return ModelError(f"{path} {said}; give a folder written by save_pretrained")

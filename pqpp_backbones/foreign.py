@@ -14,7 +14,7 @@ from typing import Any
 
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
 _AGAIN = "save or download it again"
@@ -81,11 +81,9 @@ def read_foreign_json(path: Path) -> Any:
     """Read a JSON file that is no larger or deeper than known ones.
 
     Raises:
-        OSError: It cannot be read.
-        ModelError: It is no JSON, or too large.
+        ModelError: It cannot be read, is no JSON, or too large.
     """
-    with path.open("rb") as file:
-        content = _bounded(path, file.read(_MOST_BYTES + 1))
+    content = _bounded(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
     return parse_json(content, str(path), ModelError, _AGAIN)
 
 
@@ -99,7 +97,7 @@ def field_of(path: Path, name: str) -> str | None:
     """Return a text that a JSON file has under a name; None where it has none or cannot be read."""
     try:
         content = read_foreign_json(path)
-    except (OSError, ValueError):
+    except ModelError:
         return None
     value = content.get(name) if isinstance(content, dict) else None
     return value if isinstance(value, str) else None
@@ -109,8 +107,7 @@ def mappings_in(path: Path) -> Iterator[dict[str, Any]]:
     """Give each mapping of a JSON file.
 
     Raises:
-        OSError: It cannot be read.
-        ModelError: It is no JSON, or too large.
+        ModelError: It cannot be read, is no JSON, or too large.
     """
     left: list[Any] = [[read_foreign_json(path)]]
     while left:

@@ -381,47 +381,28 @@ class StrictLoading:
             ModelError: The weights are no safetensors, are not all there or do not fit, or
                 the format is newer than this version reads.
         """
-        where = pretrained_model_name_or_path
-        folders = [Path(str(where))] if Path(str(where)).is_dir() else []
-        for folder in folders:
-            check_foreign(folder)
-        check_format(where, kwargs.get("config"))
+        where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True
-        try:
-            with building_within(*folders):
+        with loading(f"{where} is not usable", _AGAIN, where, files=()):
+            check_format(where, kwargs.get("config"))
+            try:
                 model, report = super().from_pretrained(
-                    where, *args, output_loading_info=True, **kwargs
+                    pretrained_model_name_or_path, *args, output_loading_info=True, **kwargs
                 )
-        except Exception as error:  # whatever a foreign configuration may bring about
-            said = _why_not_whole(error)
-            # The texts of the Hub's client may hold a token.
-            is_told = isinstance(error, PqppError) and str(where) in str(error)
-            if is_told or not (said or folders):
-                raise
-            said = said or f"is not usable ({in_a_line(error)})"
-            raise ModelError(f"{where} {said}; {_AGAIN}") from error
-        check_format(where, model.config)
-        missing = sorted(report["missing_keys"])
-        if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise ModelError(
-                f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
-            )
-        if not is_finite(model):
-            raise ModelError(f"{where}: {WEIGHTS} holds NaN or infinite values; {_AGAIN}")
+            except RuntimeError as error:
+                if "mismatch" not in str(error):
+                    raise
+                line = f"{WEIGHTS} does not fit {CONFIG}: some weights have other shapes"
+                raise ModelError(line) from None
+            check_format(where, model.config)
+            missing = sorted(report["missing_keys"])
+            if missing:
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}")
+            if not is_finite(model):
+                raise ModelError(f"{WEIGHTS} holds NaN or infinite values")
         return (model, report) if wanted else model
-
-
-def _why_not_whole(error: Exception) -> str | None:
-    """Return what transformers' texts say of weights that lack or don't fit, None for others."""
-    if isinstance(error, RuntimeError) and "mismatch" in str(error):
-        return f"has a {WEIGHTS} that does not fit {CONFIG}: some weights have other shapes"
-    if type(error).__name__ == "SafetensorError":
-        return f"cannot be used: {WEIGHTS} is not readable ({error})"
-    if isinstance(error, OSError) and "safetensors" in str(error):
-        return f"has no {WEIGHTS}; weights in other formats, which can hold code, are not loaded"
-    return None
 
 
 def check_format(where: Any, config: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import Push, ResultOptions, json_or_text
-from pqpp_cli.output import emit, emit_parts, note
+from pqpp_cli.output import emit, emit_columns, note
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
@@ -149,17 +149,20 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if said:
             print(said, file=sys.stderr)
         if self.by_query:
-            parts = list(_by_query(result))
-            emit_parts(parts, parts, Path(self.by_query).suffix[1:].lower(), self.by_query)
+            style_of_file = Path(self.by_query).suffix[1:].lower()
+            emit_columns(_by_query(result), style_of_file, self.by_query)
         shown = _json if style == "json" else _tables_of_runs if self.runs else _table
         emit(shown(result), self.output)
 
 
-def _by_query(result: Mapping[str, Any]) -> Iterator[dict[str, list]]:
-    """Give the measures of each query, of each run."""
+def _by_query(result: Mapping[str, Any]) -> dict[str, list]:
+    """Return the measures of each query, of each run."""
+    columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
         run = {"run": [name] * len(table["query_ids"])} if "runs" in result else {}
-        yield run | {"query_id": table["query_ids"]} | table["values"]
+        for column, cells in (run | {"query_id": table["query_ids"]} | table["values"]).items():
+            columns.setdefault(column, []).extend(cells)
+    return columns
 
 
 def _json(result: Mapping[str, Any]) -> str:

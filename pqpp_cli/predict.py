@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_parts, width_of
+from pqpp_cli.output import emit, emit_columns, width_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -255,7 +255,7 @@ class Predict(
         emit(page, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
-        """Predict and write some thousand prompts at a time."""
+        """Predict some thousand prompts at a time, and write a table of all."""
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdicts_of
 
@@ -263,16 +263,15 @@ class Predict(
         typed = self.style != "csv"
         renamed: list[str] = []
 
-        def parts() -> Iterator[dict]:
-            for given, predicted in self._answers(source, predictor, targets, typed):
-                if self.verdict:
-                    predicted |= verdicts_of(predicted, predictor).as_columns()
-                if explainer is not None:
-                    predicted |= explainer.column(predicted["prompt"])
-                yield _beside(given, predicted, renamed)
-
-        again = (given for given, _ in source.parts(typed))
-        emit_parts(parts(), again, self.style, self.output)
+        columns: dict[str, list] = {}
+        for given, predicted in self._answers(source, predictor, targets, typed):
+            if self.verdict:
+                predicted |= verdicts_of(predicted, predictor).as_columns()
+            if explainer is not None:
+                predicted |= explainer.column(predicted["prompt"])
+            for name, cells in _beside(given, predicted, renamed).items():
+                columns.setdefault(name, []).extend(cells)
+        emit_columns(columns, self.style, self.output)
 
 
 def _beside(given: dict, predicted: dict, renamed: list[str]) -> dict:

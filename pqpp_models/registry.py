@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
-from pqpp_files.errors import MissingExtraError, in_a_line
+from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
 from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
@@ -175,7 +175,8 @@ def loaded_from(folder: Path) -> Any:
         loaded.record = record
         loaded._try()
     except Exception as error:  # whatever a foreign folder may bring about
-        if isinstance(error, MissingExtraError) or str(folder) in str(error):
+        is_told = isinstance(error, PqppError) and str(folder) in str(error)
+        if is_told or isinstance(error, MissingExtraError):
             raise
         raise ModelError(
             f"{folder} holds no usable {kind} ({in_a_line(error)}); save or download it again"

@@ -16,7 +16,7 @@ import torch
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.encoder.encoding import as_batch
-from pqpp_backbones.encoder.normaliser import CURRENT, content
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
@@ -70,7 +70,6 @@ def train(recipe: BertRecipe) -> Outcome:
         target_weights=(1 / np.nanvar(scaled(training), axis=0)).tolist()
         if recipe.balanced
         else None,
-        normaliser=CURRENT,
     )
     recipe = replace(recipe, max_length=model.config.max_length)
     tokenizer = load_tokenizer(recipe.model)

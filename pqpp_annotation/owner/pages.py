@@ -317,7 +317,7 @@ def download_file(visit: Here, name: str) -> Response:
     visit.site.watch.look(fresh=True)  # a file is kept, and paid by
     rows = list(DOWNLOADS[name](visit.site.watch))
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
-    text = "".join(table_text("csv", [columns])) if rows else ""
+    text = table_text("csv", columns) if rows else ""
     return Response(
         text.partition("\n")[2] if name in NO_HEADING else text,
         media_type="text/csv; charset=utf-8",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.foreign.json_values import no_constant, parse_json
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
@@ -118,7 +118,11 @@ class Budget:
             raise ServiceError(f"{calls} calls are needed, {left} are allowed; {remedy}")
         if self.most_money is None:
             return
-        needed, left = calls * self._guess(request), self.most_money - self.money
+        price, left = self.price_call, self.most_money - self.money
+        if request is not None:
+            cost = _tokens(request) * self.price_in + request.most_tokens * self.price_out
+            price += cost / 1e6
+        needed = calls * price
         if needed > left:
             raise ServiceError(
                 f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}"
@@ -145,12 +149,6 @@ class Budget:
         rate = f"{self.calls} calls, {self.calls / seconds:.2f} a second"
         has_prices = any((self.price_in, self.price_out, self.price_call))
         return f"{rate}, {self.money:.4f} spent" if has_prices else rate
-
-    def _guess(self, request: Request | None) -> float:
-        if request is None:
-            return self.price_call
-        cost = _tokens(request) * self.price_in + request.most_tokens * self.price_out
-        return self.price_call + cost / 1e6
 
 
 def _tokens(request: Request) -> float:
@@ -194,8 +192,4 @@ def json_of(text: str) -> Any:
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") : -3]
-    return parse_json(text, "the reply", parse_constant=_no_number)
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    return parse_json(text, "the reply", parse_constant=no_constant)

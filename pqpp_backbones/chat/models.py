@@ -41,9 +41,6 @@ class Endpoint(Chat):
         self.url, self.name = self._service.url, model
         self.budget = budget or Budget()
 
-    def __repr__(self) -> str:
-        return f"Endpoint({self.url!r}, {self.name!r})"
-
     def ask(self, request: Request) -> Reply:
         """Return the reply to one question, asked again where the endpoint is busy or cut off."""
         body = _body(self.name, request)
@@ -57,7 +54,8 @@ class Endpoint(Chat):
 def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
     try:
         completion = json_of(text)
-        reply = completion["choices"][0]["message"]["content"]
+        choice = completion["choices"][0]
+        reply = choice["message"]["content"]
     except (ValueError, TypeError, KeyError, IndexError):
         return NoAnswer("what came is no chat completion")
     if not isinstance(reply, str):
@@ -66,16 +64,12 @@ def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
     usage = usage if isinstance(usage, dict) else {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
-    return Reply(reply, asked, said, _chances(completion["choices"][0], answers))
-
-
-def _chances(choice: dict[str, Any], answers: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of answers; None where none are wanted or told."""
-    try:
+    try:  # which are told only where they are wanted, if at all
         top = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
-        return top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
+        chances = top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, IndexError, ValueError, AttributeError):
-        return None
+        chances = None
+    return Reply(reply, asked, said, chances)
 
 
 def _body(model: str, request: Request) -> dict[str, Any]:

@@ -136,7 +136,10 @@ class PerformanceTrainer(Trainer):
         start = newest_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
             raise PqppError(f"`resume_from_checkpoint` is {wanted!r}, no whole checkpoint")
-        before = self._state_of(start) if start else TrainerState()
+        before = TrainerState()
+        if start:
+            with _unpacking(start):
+                before = TrainerState.load_from_json(str(start / STATE))
         if self.is_stalled(before):
             self.state = before
         else:
@@ -156,10 +159,6 @@ class PerformanceTrainer(Trainer):
             processes=self.args.world_size,
             validation=history[best],
         )
-
-    def _state_of(self, checkpoint: Path) -> TrainerState:
-        with _unpacking(checkpoint):
-            return TrainerState.load_from_json(str(checkpoint / STATE))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         with _unpacking(resume_from_checkpoint):

@@ -1,6 +1,5 @@
 """Small converters: the forms that files of judgments have, to the one long table."""
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildO
 from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.open_input import Input, names_input
-from pqpp_files.read_table import Codes, read_codes
+from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
 
 _NUMBERS = ("seconds", "deviation", "score")
@@ -60,7 +59,12 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         columns = (*columns, *options.columns.values())
     try:
         source = source_of(Input(path, False, options.encoding), columns, None, _TABLES)
-        found = FORMATS[options.from_format](_records(source), str(path))
+        cells = source.columns(as_written=True)
+        records = [
+            {**dict(zip(cells, row, strict=True)), ROW: n}
+            for n, row in enumerate(zip(*cells.values(), strict=True))
+        ]
+        found = FORMATS[options.from_format](records, str(path))
         if isinstance(found, Answers):
             found = answered(found, options, str(path))
         flat = replace(found, rows=list(found.rows))
@@ -70,16 +74,6 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
         raise BenchmarkError(f"{path}: not a file of {options.from_format} ({reason})") from None
-
-
-def _records(source: Any) -> list[dict[str, Any]]:
-    """Return the records of a table with their places, numbers of JSON as the texts they are."""
-    records: list[dict[str, Any]] = []
-    for rows, columns in source.blocks(as_written=True):
-        cells = zip(*columns.values(), strict=True) if columns else itertools.repeat((), rows)
-        for row in cells:
-            records.append({**dict(zip(columns, row, strict=True)), ROW: len(records)})
-    return records
 
 
 def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
@@ -258,11 +252,10 @@ def holds_ranks(path: Path, options: BuildOptions) -> bool:
     if not path.is_file() or not _is_table(path):
         return False
     try:
-        source = source_of(Input(path, False, options.encoding), ("rank",), None, _TABLES)
-        next(source.blocks(), None)
+        _, names = read_columns(str(path), ("rank",), _TABLES, encoding=options.encoding)
     except FileError:
         return False  # whoever reads it says what is wrong
-    return "rank" in source.names and "label" not in source.names
+    return "rank" in names and "label" not in names
 
 
 def _read_table(
@@ -281,11 +274,9 @@ def _read_table(
         needed: Roles that must be there.
         options: What the file calls them, and its encoding.
         without: Roles that are not read.
-        nested: The role whose lists and objects become rows, as `read_codes` has it; what they
+        nested: The role whose lists and objects become rows, as `read_columns` has it; what they
             add are the columns `PLACE` and `KEY`.
     """
-    from tqdm import tqdm
-
     foreign, path = (path, path.path) if isinstance(path, ForeignFile) else (None, path)
     if not foreign and not names_input(str(path)):
         raise BenchmarkError(f"{path}: there is no such file; name one of judgments or runs")
@@ -294,36 +285,30 @@ def _read_table(
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
     named = {role: called.get(role, role) for role in (*needed, *roles)}
     inner = None if nested is None else named[nested]
-    try:
-        with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not options.progress) as bar:
-            wanted = tuple(named.values())
-            if foreign:
-                rows = foreign.flat.rows
-                names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
-                names += [name for name in foreign.names if name not in names]
-                there = [*filter(names.__contains__, wanted), ROW]
-                codes = {name: Codes(row.get(name) for row in rows) for name in there}
-            else:
-                codes, names = read_codes(
-                    str(path), wanted, _TABLES, inner, bar.update, options.encoding
-                )
-    except FileError as error:
-        raise BenchmarkError(str(error)) from None
-    missing = [named[role] for role in needed if named[role] not in codes]
+    wanted = tuple(named.values())
+    if foreign:
+        rows = foreign.flat.rows
+        names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
+        names += [name for name in foreign.names if name not in names]
+        there = [*filter(names.__contains__, wanted), ROW]
+        cells = {name: [row.get(name) for row in rows] for name in there}
+    else:
+        try:
+            cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
+        except FileError as error:
+            raise BenchmarkError(str(error)) from None
+    missing = [named[role] for role in needed if named[role] not in cells]
     if missing:
         raise _no_column(path, missing, names)
-    if not any(column.codes for column in codes.values()):
+    if not any(cells.values()):
         raise BenchmarkError(f"{path}: it has no rows; give a judgment or result in each")
-    numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
-    columns = {
-        role: texts_of(numbers[name], [*map(_text_of, codes[name].values)])
-        for role, name in {**named, PLACE: PLACE, KEY: KEY}.items()
-        if name in codes
-    }
-    row = None
-    if ROW in codes:  # lists became rows; those before the first list have no number
-        row = np.array(codes[ROW].values, float)[numbers[ROW]]
-        row = np.where(np.isnan(row), np.arange(len(row)), row).astype(int)
+    columns = {}
+    for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
+        if name in cells:
+            places = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
+            codes = np.fromiter(map(places.__getitem__, cells[name]), np.int32)
+            columns[role] = texts_of(codes, [*map(_text_of, places)])
+    row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
     table = LongTable.of_file(path, columns, row, named)
     table.notes.extend(foreign.flat.notes if foreign else ())
     return table

@@ -101,7 +101,6 @@ class BuildOptions:
         images: Facts by image: prompt or prompt_id, model. The file, which may have `source` and
             `category` too, is joined to the votes by the image, and holds.
         prior_wins: Of preferences, rankings: wins given to each model over each other.
-        progress: Whether bars on standard error count the rows that are read.
         same_text: What prompts of one text with ids of their own do. "keep" keeps each, all of a
             text in one split.
         from_format: The tool that wrote the judgments. See
@@ -133,7 +132,6 @@ class BuildOptions:
     images: str | None = None
     same_text: Literal["refuse", "keep"] = "refuse"
     prior_wins: float = 0.0
-    progress: bool = False
     from_format: str | None = None
 
     def __post_init__(self):

@@ -255,5 +255,5 @@ def write_study(
         columns = {
             name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
         }
-        write_whole(place / file, "".join(table_text("csv", [columns])))
+        write_whole(place / file, table_text("csv", columns))
     return len(prompts) // 2

@@ -35,8 +35,6 @@ class BertPredictorConfig(PredictorConfig):
             what its encoder takes, and refuses another number above it.
         target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
         initializer_range: Standard deviation of the head's first weights.
-        normaliser: What prompts went through in training, and go through in prediction; the model
-            itself gets tokens of what came out.
 
     Example:
         >>> BertPredictorConfig(targets=["mean_hbpp"]).num_labels
@@ -54,7 +52,6 @@ class BertPredictorConfig(PredictorConfig):
     max_length: int = MAX_LENGTH
     target_weights: list[float] | tuple[float, ...] | None = None
     initializer_range: float = 0.02
-    normaliser: str = "as_typed"
     predictor_type: str = "bert"
 
     def __post_init__(self, **kwargs: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
@@ -79,7 +79,6 @@ class OnnxBertPredictor(Predictor):
         graph = export_graph(predictor)
         config: dict[str, Any] = {"max_length": predictor.model.config.max_length}
         config |= {"targets": list(predictor.targets), "training": predictor.details}
-        config[KEY] = predictor.model.config.normaliser
         made = cls(graph, predictor.processor, config, threads)
         made.record = predictor.record
         return made
@@ -90,8 +89,7 @@ class OnnxBertPredictor(Predictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_backbones.encoder.tokens import encode, length_sorted, padded
 
-        normalise = NORMALISERS[self.config.get(KEY, "as_typed")]
-        prompts = [normalise(row) for row in rows]
+        prompts = [content(row) for row in rows]
         encoded = encode(self.tokenizer, prompts, self.config["max_length"])
         pad_id = self.tokenizer.pad_token_id or 0
         scores = np.empty((len(rows), len(self.targets)))
@@ -155,7 +153,6 @@ class OnnxBertPredictor(Predictor):
             )
         kept = ("targets", "max_length", "training")
         own = {k: config[k] for k in kept if k in config}
-        own[KEY] = read_normaliser(folder, config)
         if reason := why_refused(graph):
             raise ModelError(f"{folder / GRAPH} {reason}; export the predictor again")
         try:

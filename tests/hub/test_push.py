@@ -219,13 +219,6 @@ class TestRefusals:
         refusal(run(pushing("n_synsets", "pqpp/m", private=True)), "exists and is public")
         assert len(writes(hub)) == before
 
-    def test_offline_and_unreachable(self, run, hub):
-        said = "cannot be reached; connect"
-        refusal(run(pushing("n_words", "pqpp/m"), HF_HUB_OFFLINE="1"), said)
-        refusal(run(pushing("n_words", "pqpp/m"), HF_ENDPOINT="http://127.0.0.1:9"), said)
-        hub.faults.add("drop", times=None)
-        refusal(run(pushing("n_words", "pqpp/m")), said)
-
     def test_a_card_that_the_hub_refuses(self, run, hub, saved):
         (saved / "README.md").write_text("---\nlicense: [\n---\n")
         refusal(run(pushing(str(saved), "pqpp/m")), "metadata at the top of README.md")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from models.made_up import made_up
 
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_datasets.prompt_text import normalise
 from pqpp_models import TARGETS
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor

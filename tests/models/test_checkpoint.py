@@ -128,7 +128,7 @@ def test_weights_missing_cut_or_of_another_config(saved):
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     refused(saved, "model.safetensors", "sha256 differs")
     weights.unlink()
-    refused(saved, "model.safetensors is missing")
+    refused(saved, "model.safetensors cannot be read")
     weights.mkdir()
     refused(saved, "model.safetensors cannot be read")
 

@@ -12,7 +12,6 @@ from support.tiny_models import recipe_of as kind_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
-from pqpp_models import TARGETS
 from pqpp_models.training.recipe import PredictorRecipe
 
 
@@ -31,10 +30,6 @@ def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path):
     )
     assert recipe.targets == ["mean_rr", "mean_hbpp"]
     assert recipe.push_to_hub is False
-
-
-def test_all_targets_are_the_default():
-    assert parse().targets == list(TARGETS)
 
 
 @pytest.mark.parametrize(
@@ -113,43 +108,11 @@ def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, 
             assert "\n" not in str(caught.value)
 
 
-def test_what_may_be_read_or_written_is_let_pass(tmp_path, monkeypatch):
-    kind, needed = recipe_of("text_ensemble")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "here").mkdir()
-    (tmp_path / "here" / "captions.txt").write_text("x")
-    home = ["--captions", "~/here/captions.txt", "--data_dir", "~/here", "--output", "~/new/one"]
-    found = parse_recipe(kind, "", "", home)
-    assert (
-        found.captions == f"{tmp_path}/here/captions.txt" and found.data_dir == f"{tmp_path}/here"
-    )
-    assert found.output_dir == f"{tmp_path}/new/one" and not (tmp_path / "new").exists()
-    for model in ("bert-base-cased", "owner/name", "~/here"):
-        assert parse_recipe(kind, "", "", [*needed, "--model", model])
-    assert parse_recipe(kind, "", "", ["--captions", "-"]).captions == "-"
-    # A folder of another dataset is a part of that dataset, which its reader looks for.
-    assert parse_recipe(kind, "", "", [*needed, "--dataset", "owner/data", "--data_dir", "part"])
-
-
 @pytest.mark.parametrize("script", RECIPES)
 def test_every_recipe_of_a_script_is_accepted(script):
     kind, needed = recipe_of(script)
     for name in RECIPES[script]:
         assert parse_recipe(kind, "", "", ["--config", name, *needed]).output_dir
-
-
-def test_hyphens_and_other_names(tmp_path):
-    here = str(tmp_path)
-    recipe = parse("--max-train-rows", "3", "--output", "there", "--data-dir", here)
-    assert (recipe.max_train_rows, recipe.output_dir, recipe.data_dir) == (3, "there", here)
-    assert parse("--max_train_rows=4", "--output_dir", "x").max_train_rows == 4
-    assert parse("--output-dir", "x").output_dir == "x"
-    path = tmp_path / "recipe.yaml"
-    path.write_text("max-train-rows: 3\noutput: there\n")
-    recipe = parse("--config", str(path))
-    assert (recipe.max_train_rows, recipe.output_dir) == (3, "there")
-    with pytest.raises(PqppError, match=r"no `--lerning-rate`; did you mean 'learning_rate' or "):
-        parse("--lerning-rate", "1")
 
 
 @pytest.mark.parametrize(
@@ -226,12 +189,6 @@ def test_a_listed_name_is_a_dataset():
     assert (own.dataset, own.subset) == ("OWNER/NAME", "some")
     with pytest.raises(PqppError, match=r"^`dataset` is 'sample' and `subset` 'pqpp"):
         parse("--dataset", "sample", "--subset", "pqpp-v1.0")
-
-
-def test_the_rows_of_a_listed_name_are_loaded(cache):
-    from pqpp_models.training.data import load_rows
-
-    assert len(load_rows(parse("--dataset", "sample"), "train")) == 240
 
 
 def test_only_pqpp_has_relevant_images_to_learn_from(cache):

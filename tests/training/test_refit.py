@@ -70,7 +70,7 @@ def test_the_other_build_is_shown_beside(files):
         ({**SCORES, "fitted_rows": 5}, "ridge", {}, PqppError, "with an evaluation on rows"),
         (SCORES, "static", {}, PqppError, "is no 'static' with an evaluation"),
         (SCORES, "ridge", {"train_split": "train"}, PqppError, "rows of validation out; leave"),
-        (None, "ridge", {}, ModelError, "config.json is missing"),
+        (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )
 def test_another_build_is_refused_before_the_training(files, scores, kind, given, error, said):

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
+from pqpp_datasets.prompt_text import normalise
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.scored_prompts import ScoredPrompts, alignment_shares, gimbrr_match_rates
