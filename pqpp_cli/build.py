@@ -169,7 +169,7 @@ class Build(
         from pqpp_models.text.reading.language import language_codes
 
         keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
-        options = BuildOptions(**self.arguments(BuildOptions), progress=sys.stderr.isatty())
+        options = BuildOptions(**self.arguments(BuildOptions))
         words = self.runs or ()
         named = dict(word.split("=", 1) for word in words if "=" in word)
         if named and len(named) < len(words):
