@@ -19,36 +19,28 @@ class PromptSource:
     """Prompts, and the columns beside them, some thousand rows at a time.
 
     Attributes:
-        prompts: All of them.
+        count: How many there are.
+        blank: How many of them are blank.
         parts: Gives the columns of some rows, and what a predictor takes of them; its argument is
             whether numbers of a CSV file become numbers.
         rows: All rows of a dataset.
     """
 
-    prompts: Sequence[str]
+    count: int
+    blank: int
     parts: Callable[[bool], Iterable[tuple[dict, Any]]]
     rows: Any = None
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.prompts)
-
-    @property
-    def blank(self) -> int:
-        """How many of them are blank."""
-        return sum(not text.strip() for text in self.prompts)
 
     @classmethod
     def of_words(cls, prompts: Sequence[str]) -> Self:
         """Return those that are given as they are."""
         texts = list(prompts)
-        return cls(texts, lambda typed: [({"prompt": texts}, texts)])
+        return cls(*_counted(texts), lambda typed: [({"prompt": texts}, texts)])
 
     @classmethod
     def of_rows(cls, rows: Any) -> Self:
         """Return those of a dataset with a column `prompt`."""
-        return cls(rows["prompt"][:], lambda typed: parts_of(rows), rows)
+        return cls(*_counted(rows["prompt"][:]), lambda typed: parts_of(rows), rows)
 
     @classmethod
     def of_file(cls, path: str, column: str = "prompt") -> Self:
@@ -71,7 +63,12 @@ class PromptSource:
                 part = {name: cells[start:stop] for name, cells in columns.items()}
                 yield part, part[column]
 
-        return cls(texts, parts)
+        return cls(*_counted(texts), parts)
+
+
+def _counted(texts: Sequence[str]) -> tuple[int, int]:
+    """Return how many texts there are, and how many of them are blank."""
+    return len(texts), sum(not text.strip() for text in texts)
 
 
 def dataset_rows(
