@@ -65,7 +65,7 @@ def test_there_and_back(tmp_path, kind, tool, monkeypatch, capsys):
 def test_what_a_tool_has_no_form_for_is_told(tmp_path):
     store = open_store(small_study(tmp_path, "order", prompts=2))
     do_all(store, add_person(store, "ann").id)
-    with pytest.raises(AnnotationError, match="argilla: it has no form for places, rankings"):
+    with pytest.raises(AnnotationError, match="argilla: no form for places, rankings"):
         export_study(store, tmp_path / "votes", "argilla")
     with pytest.raises(AnnotationError, match="`format` is 'argila'; did you mean 'argilla'"):
         export_study(store, tmp_path / "votes", "argila")

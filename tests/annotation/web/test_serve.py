@@ -80,7 +80,7 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
     [
         ({"url": "study.example"}, r"--url 'study\.example': write it like https://"),
         ({"root_path": "/a b"}, r"--root-path '/a b': write it like /colours"),
-        ({"workers": 2}, "an SQLite file has one process; use PostgreSQL"),
+        ({"workers": 2}, "SQLite has one process; use PostgreSQL"),
     ],
 )
 def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
