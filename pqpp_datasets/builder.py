@@ -40,9 +40,7 @@ class _Configuration(datasets.BuilderConfig):
             raise BenchmarkError(f"{self.name} takes no data_dir=: it needs no files")
         if untaken := [name for name in given if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            raise BenchmarkError(
-                f"{self.name} takes no {untaken[0]}=, which belongs to {', '.join(takers)}"
-            )
+            raise BenchmarkError(f"{self.name} takes no {untaken[0]}=, as {', '.join(takers)} does")
         return given
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
