@@ -129,7 +129,14 @@ class Predict(
         if self.style in ("table", "markdown"):
             self._print(source, predictor, explainer)
         elif self.style == "html":
-            self._write_page(source, predictor, explainer)
+            from pqpp_models.explain.page import render_explanations
+            from pqpp_models.prompts import read_prompts
+
+            prompts = [prompt for _, rows in source.parts(False) for prompt in read_prompts(rows)]
+            direction = predictor.direction if predictor.one_score else ""
+            explained = explainer.explain(prompts)
+            page = render_explanations(explained, predictor.called, direction, explainer.note)
+            emit(page, self.output)
         else:
             self._write(source, predictor, explainer)
 
@@ -193,10 +200,12 @@ class Predict(
         """Print tables for people, or write them to a file."""
         from pqpp_cli.answers import format_answers, format_question, format_verdicts
         from pqpp_models.predict import main_targets
+        from pqpp_models.verdict.reference import KEY
 
         columns: dict[str, list] = {}
         targets = self.targets or main_targets(predictor)
-        is_a_question = self._is_a_question(predictor)
+        is_plain = self.style == "table" and self.targets is None
+        is_a_question = is_plain and len(self.prompts) == 1 and KEY in predictor.details
         is_judged = self.verdict or is_a_question
         for _, predicted in self._answers(source, predictor, targets, uncertainty=is_judged):
             for name, cells in predicted.items():
@@ -235,24 +244,6 @@ class Predict(
                 f"`verdict`: it is about {about}, and `targets` are "
                 f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
             )
-
-    def _is_a_question(self, predictor: Predictor) -> bool:
-        """Tell whether somebody asks about one prompt, and the predictor can say more of it."""
-        from pqpp_models.verdict.reference import KEY
-
-        is_plain = self.style == "table" and self.targets is None
-        return is_plain and len(self.prompts) == 1 and KEY in predictor.details
-
-    def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
-        """Write the page of the explanations."""
-        from pqpp_models.explain.page import render_explanations
-        from pqpp_models.prompts import read_prompts
-
-        prompts = [prompt for _, rows in source.parts(False) for prompt in read_prompts(rows)]
-        direction = predictor.direction if predictor.one_score else ""
-        explained = explainer.explain(prompts)
-        page = render_explanations(explained, predictor.called, direction, explainer.note)
-        emit(page, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Predict some thousand prompts at a time, and write a table of all."""

@@ -64,7 +64,14 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
         if are_texts[0] != are_texts[1]:
             raise MetricInputError(f"sample {index} is text on one side and labels on the other")
         if are_texts[0]:
-            left, right = (Counter(_misaligned_tokens(text)) for text in pair)
+            left, right = (
+                Counter(
+                    token.removesuffix(_SUFFIX)
+                    for token in prompt_tokens(text)
+                    if token.endswith(_SUFFIX) and len(token) > 2
+                )
+                for text in pair
+            )
             counts.append((left.total(), right.total(), (left & right).total()))
         else:
             named = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
@@ -76,12 +83,6 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     f1 = _share(2 * hits, predicted + marked)
     rates = {"keyword_f1": f1, "precision": _share(hits, predicted), "recall": _share(hits, marked)}
     return rates | {"n_predicted": predicted, "n_marked": marked, "n_hits": hits}
-
-
-def _misaligned_tokens(text):
-    """The tokens of a prompt that carry the suffix `_0`, without it."""
-    marked = (token for token in prompt_tokens(text) if token.endswith(_SUFFIX) and len(token) > 2)
-    return [token.removesuffix(_SUFFIX) for token in marked]
 
 
 def _labels(name, values):
