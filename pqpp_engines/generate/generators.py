@@ -219,7 +219,7 @@ class FolderGenerator(Generator):
     Example:
         >>> FolderGenerator("/no/such/folder", "glide", {"p1"})
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: /no/such/folder: there is no such folder; ...
+        pqpp_engines.errors.EngineError: /no/such/folder: no such folder; ...
     """
 
     def __init__(
