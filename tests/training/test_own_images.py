@@ -71,7 +71,7 @@ def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
     rows = load_benchmark(made, split="train")
     with pytest.raises(BenchmarkError, match=r"keeps the names of its images.*`image_dir`"):
         add_kept_images(rows, made)
-    with pytest.raises(BenchmarkError, match=r"\.png: this image of .* is not there \(\d+ of"):
+    with pytest.raises(BenchmarkError, match=r"\.png: this image of .* is not there, as \d+ of"):
         add_kept_images(rows, made, tmp_path)
     (tmp_path / "bare").mkdir()
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
