@@ -36,37 +36,27 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     When the settings are frozen a release is fitted once more, by ``train_split:
     train+validation``. What it would score on validation is what it learned: its card shows the
     figures of the build that the same recipe fitted on the train split alone.
+
+    Attributes:
+        train_only: For train+validation: folder of the build on train alone, whose figures the card
+            shows.
+        fitted_on_train: What it is published as, for pqpp bench: static-train or
+            OWNER/REPOSITORY@REVISION.
+        model: The encoder: name or folder.
+        captions: Captions of the collection: one a line, or a column caption.
+        sources_dir: Folder of the studies of `alignment`, one folder each, instead of downloads.
+        mixed_precision: Number format of the encoding, and of a static predictor's training.
     """
 
-    train_only: str | None = option(
-        None,
-        "for train+validation: folder of the build on train alone, whose figures the card shows",
-        decides=False,
-        path="folder",
-    )
-    fitted_on_train: str | None = option(
-        None,
-        "what it is published as, for pqpp bench: static-train or OWNER/REPOSITORY@REVISION",
-        decides=False,
-    )
+    train_only: str | None = option(None, decides=False, path="folder")
+    fitted_on_train: str | None = option(None, decides=False)
     validation_split: str = option("validation", "the split that is scored at the end")
-    model: str = option(
-        "sentence-transformers/all-MiniLM-L6-v2", "the encoder: name or folder", path="name"
-    )
+    model: str = option("sentence-transformers/all-MiniLM-L6-v2", path="name")
     layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
-    captions: str = option(
-        NEEDED, "captions of the collection: one a line, or a column caption", path="file"
-    )
+    captions: str = option(NEEDED, path="file")
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
-    sources_dir: str | None = option(
-        None,
-        "folder of the studies of `alignment`, one folder each, instead of downloads",
-        path="folder",
-        decides=False,
-    )
-    mixed_precision: str = option(
-        "no", "number format of the encoding, and of a static predictor's training", FORMATS
-    )
+    sources_dir: str | None = option(None, path="folder", decides=False)
+    mixed_precision: str = option("no", choices=FORMATS)
 
     def __post_init__(self) -> None:
         """Check that the name of the other build is one."""
@@ -156,31 +146,28 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
 @dataclass(kw_only=True)
 class StaticRecipe(TextRecipe):
-    """What the static predictor is trained by."""
+    """What the static predictor is trained by.
+
+    Attributes:
+        alignment: Learn `alignment`, from its studies; else those of sources_dir are scored alone.
+        lexicon: A dictionary's words, one a line, by which rare words are not garbled.
+        without: Studies that are left out and scored; with leave_one_out each in turn.
+        leave_one_out: Where to write, as JSON, what builds score that leave each study out.
+        tuned_on_targets: How the teacher of `alignment` is tuned on the targets.
+        tuned_on_sources: How it is tuned on the studies of `alignment` thereafter.
+    """
 
     output_dir: str = option("runs/static", "folder to write the predictor to")
     parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
-    alignment: bool = option(
-        True, "learn `alignment`, from its studies; else those of sources_dir are scored alone"
-    )
-    lexicon: str | None = option(
-        None, "a dictionary's words, one a line, by which rare words are not garbled", path="file"
-    )
+    alignment: bool = True
+    lexicon: str | None = option(None, path="file")
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
     labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", least=0)
-    without: list[str] = option(
-        [], "studies that are left out and scored; with leave_one_out each in turn", choices=SOURCES
-    )
-    leave_one_out: str | None = option(
-        None, "where to write, as JSON, what builds score that leave each study out", decides=False
-    )
+    without: list[str] = option([], choices=SOURCES)
+    leave_one_out: str | None = option(None, decides=False)
     teacher: FitSettings = option(FitSettings(), "how the teacher of the targets is fitted")
-    tuned_on_targets: TuneSettings = option(
-        TuneSettings(), "how the teacher of `alignment` is tuned on the targets"
-    )
-    tuned_on_sources: SourceSettings = option(
-        SourceSettings(), "how it is tuned on the studies of `alignment` thereafter"
-    )
+    tuned_on_targets: TuneSettings = option(TuneSettings())
+    tuned_on_sources: SourceSettings = option(SourceSettings())
     student: DistilSettings = option(DistilSettings(), "how the network is trained")
 
     def __post_init__(self) -> None:
