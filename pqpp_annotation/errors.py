@@ -9,8 +9,8 @@ class AnnotationError(PqppError):
     Args:
         message: What is wrong, in one line.
         status: Of the answer to a request that ends so: 403 where a person may not see or do it,
-            409 where an answer does not fit, 503 where the database cannot be reached. It is named
-            where people read the message; those texts are translated (see `make texts`).
+            409 where an answer does not fit, 503 where the database cannot be reached, 400 if
+            none is given. A text that has one is read by people and translated (`make texts`).
     """
 
     def __init__(self, message: str, status: int = 400) -> None:

@@ -66,6 +66,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
         )
     check_version(path, config.get("format_version"))
+    if (name := config.get("normaliser", "content")) != "content":
+        raise ModelError(f"{path}: its normaliser {name!r:.60} is unknown; train it again")
     return config
 
 
@@ -104,7 +106,9 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"{path} cannot be read ({error.strerror}); save it again") from None
+        raise ModelError(
+            f"{path} cannot be read ({error.strerror}); name a folder that save_pretrained wrote"
+        ) from None
     if sha256_of_parts([content]) != expected:
         raise ModelError(
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "

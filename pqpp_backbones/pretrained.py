@@ -73,8 +73,11 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             package = lacking[lacking.lastindex].lower()
             line = f"{' or '.join(names)} needs {package}; run: pip install {package}"
             raise MissingExtraError(line) from None
+        if isinstance(error, ModelError) and str(error).startswith(what):
+            raise
         reason = why_not_loaded(error, *names)
-        raise ModelError(f"{what} ({reason}); {remedy}") from None
+        is_remedied = isinstance(error, PqppError) and "; " in reason
+        raise ModelError(f"{what} ({reason})" + f"; {remedy}" * (not is_remedied)) from None
 
 
 def _folder_of(name: str, files: Sequence[str]) -> Path | None:
@@ -390,7 +393,10 @@ class StrictLoading:
                 model, report = super().from_pretrained(
                     pretrained_model_name_or_path, *args, output_loading_info=True, **kwargs
                 )
-            except RuntimeError as error:
+            except (OSError, RuntimeError) as error:
+                if "no file named" in str(error):
+                    line = f"{WEIGHTS} is missing; other formats can hold code and are not loaded"
+                    raise ModelError(line) from None
                 if "mismatch" not in str(error):
                     raise
                 line = f"{WEIGHTS} does not fit {CONFIG}: some weights have other shapes"

@@ -48,8 +48,9 @@ def load_benchmark(
             return datasets.load_dataset("pqpp", config, split=split, **options)
         except BenchmarkError:
             raise
-        except (ValueError, KeyError) as error:  # a split that this copy lacks
-            raise BenchmarkError(f"split {split}: {in_a_line(error, named=False)}") from None
+        except (ValueError, KeyError) as error:  # a split that this copy lacks, or an option
+            what = f"{config}, split {split}" if split else config
+            raise BenchmarkError(f"{what}: {in_a_line(error, named=False)}") from None
     folder = expanded(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):

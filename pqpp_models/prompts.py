@@ -29,10 +29,11 @@ def read_prompts(rows: Any) -> list[str]:
     >>> read_prompts(["a cat", None])
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: the prompt at index 1 is a NoneType, not a string; ...
+    pqpp_models.errors.PredictorError: the prompt at index 1 is missing; ...
     """
-    if isinstance(rows, str):
-        raise PredictorError(f"`rows` is one str, not a list; write [{rows[:20]!r}]")
+    one = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
+    if isinstance(one, str):
+        raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
     columns, values = _column_names(rows), rows
     if columns is None:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
@@ -46,9 +47,10 @@ def read_prompts(rows: Any) -> list[str]:
         )
     for index, value in enumerate(values):
         if not isinstance(value, str):
+            kind = "missing" if value is None else f"a {type(value).__name__}, not a string"
             raise PredictorError(
-                f"the prompt at index {index} is a {type(value).__name__}, not a string; "
-                "drop the row or turn it into text"
+                f"the prompt at index {index} is {kind}; name its key or column '{COLUMN}', or "
+                "drop the row"
             )
     return list(values)
 

@@ -45,7 +45,7 @@ def make_links(
         AnnotationError: The count, role or days are impossible.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise AnnotationError(f"{count} links for {days:g} days: 1 to {_MOST}, up to 3650 days")
+        raise AnnotationError(f"{count} links for {days:g} days: make 1 to {_MOST}, for up to 3650")
     if role not in PERSON_ROLES:
         allowed = ", ".join(PERSON_ROLES)
         raise AnnotationError(f"role {role!r:.40} is unknown; choose among {allowed}")

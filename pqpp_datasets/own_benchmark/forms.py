@@ -319,7 +319,7 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
-        remedy += ", or one an annotator or a model by `annotators` or `models` COL,COL"
+        remedy += ", or name each annotator's or model's column by `annotators` or `models` COL,COL"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
     usual = roles_in(names)

@@ -122,6 +122,8 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
 def _robust(votes: Votes, counted: np.ndarray) -> tuple[np.ndarray, str]:
     """Return the weighted mean of each image's votes that count, and what is to be said of it."""
+    if not counted.size:
+        return np.full(len(votes.first), np.nan), "robust: no vote counts"
     value, annotator = votes.value[counted], votes.annotator[counted]
     if votes.scale.level == "nominal":
         value = votes.scale.is_positive(value).astype(np.float64)

@@ -321,9 +321,15 @@ def read_router(path: Path) -> dict[str, Any]:
     try:
         if router["sha256"] != digest_of(router):
             raise ValueError("it is not what was written")
-        check_routes([Route(**route) for route in router["routes"]], Rule(**router["rule"]))
-        if not math.isfinite(router["price"]):
-            raise ValueError("the price is no number")
+        routes = [Route(**route) for route in router["routes"]]
+        check_routes(routes, Rule(**router["rule"]))
+        shares = [float(router["shares"].get(route.name, 0)) for route in routes]
+        if any(shares) and not abs(sum(shares) - 1) <= 0.001:
+            raise ValueError("the shares are not 1 in all")
+        if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
+            raise ValueError("a text is none")
+        if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
+            raise ValueError("price and prompts are no numbers")
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = in_a_line(error, named=False)[:150]
         raise EngineError(f"{path} is damaged ({reason}); make it again") from None

@@ -25,3 +25,9 @@ from pqpp_metrics.functional.saliency import *
 from pqpp_metrics.functional.seeds import *
 from pqpp_metrics.functional.significance import *
 from pqpp_metrics.functional.vistar import *
+
+__all__ = [
+    name
+    for name, value in [*globals().items()]
+    if getattr(value, "__module__", "").startswith(f"{__name__}.") and "._" not in value.__module__
+]

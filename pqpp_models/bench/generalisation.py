@@ -130,7 +130,9 @@ def generalise(
         predicted = [target for model in chosen.values() for target in model.targets]
         names = rows.targets(targets, predicted)
         sets = sets_of(rows, names)
-    sets = [one for one in [*sets, *own] if len(one.prompts) > 1]
+    found = [*sets, *own]
+    notes += [f"{one.name} is left out: it has one prompt" for one in found if len(one.prompts) < 2]
+    sets = [one for one in found if len(one.prompts) > 1]
     if not sets:
         raise PredictorError(
             "no set of prompts could be read, see the notes; name a folder by `data_dir`, or a "

@@ -180,7 +180,8 @@ def extreme_prompts(
     values = predictions.values[:, predictions.targets.index(target)]
     true = np.array(references[target], dtype=float)
     sign = -1 if predictions.higher == "harder" else 1
-    order = [i for i in np.argsort(-sign * values, kind="stable") if not np.isnan(values + true)[i]]
+    is_known = ~np.isnan(values + true)
+    order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
     shown = {
         i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
     }

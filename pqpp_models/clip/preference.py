@@ -99,9 +99,12 @@ class PreferencePredictor(Predictor):
             processor: folder or repository with the processor; that of the model if left out.
 
         Raises:
+            PredictorError: no scorer has this name.
             ModelError: the model or the processor cannot be loaded.
             MissingExtraError: transformers or torch is not installed.
         """
+        if name not in SCORERS:
+            raise PredictorError(f"no scorer is called {name!r}; known: {', '.join(SCORERS)}")
         with needing(f"the scorer {name!r}", "models"):
             from transformers import AutoModel, AutoProcessor
 

@@ -135,8 +135,8 @@ class CaptionStatistics:
         """
         if self._postings is None:
             raise PredictorError(
-                "these statistics do not say which caption holds which term; build them with "
-                "CaptionStatistics.from_texts(..., postings=True)"
+                "these statistics do not say which caption holds which term; name the captions "
+                "themselves, or a folder of avg_pmi or query_scope"
             )
         starts, documents = self._postings
         return documents[starts[place] : starts[place + 1]]

@@ -3,7 +3,6 @@
 import csv
 import re
 import shutil
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +17,9 @@ WENT = "1. The shipped predictor, static, on a few prompts"
 
 
 def demo(folder, capsys, *more):
-    began = time.process_time()
     status = main(["demo", "--output", str(folder / "demo"), *more])
     said = capsys.readouterr()
-    return status, said.out, said.err, time.process_time() - began
+    return status, said.out, said.err
 
 
 def figures(folder):
@@ -80,7 +78,7 @@ def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, 
     assert status == 0 and f"validation prompts: from PQPP_DATA_DIR, {place}" in out
     is_real(tmp_path, out)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "nowhere"))
-    status, _, err, _ = demo(tmp_path, capsys)
+    status, _, err = demo(tmp_path, capsys)
     assert status == 2 and "PQPP_DATA_DIR=" in err and "no such folder" in err
 
 

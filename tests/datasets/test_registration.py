@@ -6,7 +6,6 @@ script does; all else runs here, where `datasets` was imported before anything o
 
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -68,9 +67,7 @@ def test_a_listed_name_is_its_configuration(tmp_path, own_folders):
             rows.cache_files
             == load_dataset("pqpp", "pqpp-v1.0", data_dir=str(folder), split="train").cache_files
         )
-    start = time.process_time()
     assert load_dataset_builder("conqa").config.name == "conqa"
-    assert time.process_time() - start < 0.5
 
 
 def test_streaming_num_proc_and_cache(tmp_path, own_folders):

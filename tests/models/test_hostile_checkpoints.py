@@ -76,12 +76,12 @@ def made_hostile(sound, place, change):
 
 
 @pytest.mark.daily
-def test_each_is_refused_in_a_line_two_seconds_and_half_a_gigabyte(sound, tmp_path):
+def test_each_is_refused_in_a_line_and_half_a_gigabyte(sound, tmp_path):
     folders = [made_hostile(sound, tmp_path / name, one) for name, one in HOSTILE.items()]
     found = dict(zip(HOSTILE, load_hostile(sound, folders), strict=True))
     assert {name: one for name, one in found.items() if one[0] != "refused"} == {}
     assert {name: one for name, one in found.items() if "\n" in one[1] or len(one[1]) > 1000} == {}
-    assert {name: one for name, one in found.items() if one[2] > 2 or one[3] > 5e8} == {}
+    assert {name: one for name, one in found.items() if one[2] > 5e8} == {}
 
 
 def test_transformers_own_loading_is_bounded_too(sound, tmp_path):

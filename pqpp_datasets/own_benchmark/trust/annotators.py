@@ -310,7 +310,8 @@ def agreements(
     votes = np.bincount(annotator, minlength=annotators)
     cells = (np.ones(len(code), np.int64), (annotator, code))
     given = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
-    label, share = given.argmax(axis=1), given.max(axis=1).toarray() / np.maximum(votes, 1)
+    label = np.ravel(given.argmax(axis=1))  # older scipy gives these as matrices
+    share = np.ravel(given.max(axis=1).toarray()) / np.maximum(votes, 1)
     times = None
     if seconds is not None:
         medians = pd.Series(seconds).groupby(annotator).median()

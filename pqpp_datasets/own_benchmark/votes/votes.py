@@ -188,15 +188,6 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _refuse_two_roles(table: LongTable, rows: Any) -> None:
-    annotators, control = rows["annotator"], rows["control"]
-    both = np.intersect1d(annotators[control].cat.codes, annotators[~control].cat.codes)
-    outside = rows.index[annotators.cat.codes.isin(both) & ~control]
-    if len(outside):
-        fault = f"{annotators[outside[0]]!r:.60} is in the control group in other rows and not here"
-        table.fault("annotator", outside, f"{fault}; set control in all rows of a member")
-
-
 def _unknown(rows: Any, options: BuildOptions) -> list[str]:
     """Say what can't be known of who voted."""
     unknown = "how far annotators agree and whom to trust cannot be checked"

@@ -316,7 +316,15 @@ def fit(
 
     names = list(check_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
-    columns = np.array(scores, dtype=np.float64).reshape(len(prompts), len(names))
+    if ids is not None and len(ids) != len(prompts):
+        raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
+    columns = np.array(scores, dtype=np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.shape != (len(prompts), len(names)):
+        raise PredictorError(
+            f"`scores` has shape {columns.shape}, but there are {len(prompts)} prompts and "
+            f"{len(names)} targets; give (prompts, targets)"
+        )
     if np.isinf(columns).any():
         raise PredictorError("`scores` holds infinite values; leave such rows out")
     _, values = _one_row_a_prompt(prompts, columns)

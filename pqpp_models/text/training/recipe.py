@@ -12,11 +12,12 @@ from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
 from pqpp_datasets.target_columns import measure_of
-from pqpp_files.options.option import NEEDED, PqppError, option, shown
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option, shown
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
-from pqpp_models.record.record import FittedRows
+from pqpp_models.record.record import FittedRows, TrainingRecord
 from pqpp_models.text.training.studies import SOURCES
 from pqpp_models.text.training.teacher_student import (
     DistilSettings,
@@ -109,12 +110,12 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             )
         folder = expanded(self.train_only)
         config = read_config(folder)
-        scores = config.get("evaluation") or {}
-        if (
-            config["predictor_type"] != kind
-            or "validation" not in scores
-            or ("fitted_rows" in scores)
-        ):
+        scores, rows = config.get("evaluation"), TrainingRecord.read(folder, config).rows
+        is_scored = isinstance(scores, dict) and "validation" in scores
+        has_learned = is_scored and "fitted_rows" in scores
+        if rows is not None:
+            has_learned = rows.among(validation.identified).any()
+        if config["predictor_type"] != kind or not is_scored or has_learned:
             raise PqppError(
                 f"`train_only`: {folder / CONFIG} is no {kind!r} with an evaluation on rows that "
                 "it left out; name the build that was fitted on train alone"
