@@ -185,13 +185,14 @@ class DiffusersGenerator(Generator):
         if self.scheduler is None and not changed:
             return {}
         own = self.pipeline.scheduler
-        kind: Any = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
+        kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
             raise EngineError(f"`scheduler` {self.scheduler}: choose among {compatible}")
         known = inspect.signature(kind).parameters
         _refuse_unknown("scheduler", changed, known, kind.__name__)
-        self.pipeline.scheduler = kind.from_config(own.config, **changed)
+        scheduler_class: Any = kind
+        self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
 
     def _add_lora(self) -> dict[str, Any]:
