@@ -135,16 +135,13 @@ def _at_work(
     draw = random.Random(f"{seed} {person.name}")
     yield 0
     while (shown := next_item(store, person_id)) is not None:
-        images = sorted(shown.images, key=lambda image: image.id)
-        drawn = [random.Random(f"{seed} {shown.prompt} {image.sha256}") for image in images]
-        truths = [
-            truth.get(one.sha256, own.random()) for one, own in zip(images, drawn, strict=True)
-        ]
-        right: dict[int | None, float] = {
-            image.id: value for image, value in zip(images, truths, strict=True)
-        }
+        right: dict[int | None, float] = {}
+        for image in sorted(shown.images, key=lambda image: image.id):
+            drawn = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
+            right[image.id] = truth.get(image.sha256, drawn)
         if not kind.about_image:  # how much better the first of a pair is
-            right = {None: (1 + truths[0] - truths[-1]) / 2}
+            first, *_, last = right.values()
+            right = {None: (1 + first - last) / 2}
         # At the check everybody takes care.
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person

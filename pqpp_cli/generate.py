@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pqpp_backbones import DTYPES
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
 from pqpp_files.errors import PqppError
@@ -38,9 +39,9 @@ class Pipeline(Group):
     set: dict[str, str] = option(LIBRARY, metavar="KEY=VALUE", library="more")
     revision: str | None
     variant: str | None
-    dtype: str
+    dtype: str = option(LIBRARY, choices=DTYPES)
     device: str | None
-    offload: str | None = option(LIBRARY, metavar="HOW")
+    offload: str | None = option(LIBRARY, choices=("model", "sequential"))
     attention_slicing: bool
     vae_tiling: bool
 

@@ -117,11 +117,9 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
-            embedded = embed.read_embedded(self.source)
-            if embedded.left_out:
-                print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
-            vectors, ids = embedded.vectors, embedded.ids
-            model, revision = embedded.model, embedded.revision
+            vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
+            if left_out:
+                print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
                 raise PqppError("`model`: name what embeds the images, like CLIP")
@@ -186,9 +184,9 @@ class SearchLabels(
     caption_column: str = option("caption", "of captions", metavar="COLUMN")
     encoder: str | None = option(None, "a sentence encoder, like MiniLM", path="name")
     words: bool = option(False, "count shared words, without a model")
-    least_likeness: float | None = option(LIBRARY, library="threshold")
-    most: int
-    refined_from: int
+    least_likeness: float | None = option(LIBRARY, library="threshold", least=-1, below=1.000001)
+    most: int = option(LIBRARY, least=1)
+    refined_from: int = option(LIBRARY, least=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "the table to write")
 
@@ -272,7 +270,7 @@ class SearchRetrieve(
     column: str = option("prompt", "its column of queries")
     model: str | None = option(LIBRARY, path="name")
     queries: str | None = option(None, "embeddings of the queries", metavar="FILE.npy", path="file")
-    k: int
+    k: int = option(LIBRARY, least=1)
     rerank: int | None
     image_dir: str | None = option(LIBRARY, path="images")
     exact: bool

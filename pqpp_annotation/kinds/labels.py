@@ -22,7 +22,6 @@ from pqpp_annotation.kinds.kind import Partial, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_datasets.own_benchmark.votes.scales import named_scale
-from pqpp_files.errors import FileError
 from pqpp_files.names import did_you_mean
 from pqpp_files.read_table import read_table
 
@@ -104,7 +103,8 @@ class LabelKind(TaskKind):
         Of the names in `partial_columns` the first that is there is taken; `model` may be missing.
 
         Raises:
-            AnnotationError: A column is missing, an answer is none, or the file cannot be read.
+            AnnotationError: A column is missing, or an answer is none.
+            FileError: The file cannot be read.
 
         Example:
             >>> import tempfile
@@ -115,10 +115,7 @@ class LabelKind(TaskKind):
             >>> partial.prompt_id, partial.image, partial.value
             ('7', 'a.png', {'label': 1})
         """
-        try:
-            table = read_table(path)
-        except FileError as error:
-            raise AnnotationError(str(error)) from None
+        table = read_table(path)
         columns = {}
         for role, names in self.partial_columns.items():
             name = next((name for name in names if name in table), None)

@@ -144,39 +144,21 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         db.add(Adjudication(value=value, created=db.now(), **row))
 
 
-@dataclass(frozen=True)
-class GivenAnswer:
-    """A current answer of a person.
-
-    Attributes:
-        item: Id of the item; `purpose` what it is for.
-        images: Hashes of the image that it is about, or of all of the item.
-        value: What was said.
-        others: What the others say of the same, control members first.
-        seconds: What it took.
-    """
-
-    item: int
-    prompt: str
-    purpose: str
-    images: list[str]
-    value: Mapping[str, Any]
-    others: list[tuple[str, Mapping[str, Any]]]
-    seconds: float
-    created: int
-
-
 @reads
 def answers_of(
     db: Transaction, person_id: int, page: int, size: int
-) -> tuple[list[GivenAnswer], int]:
+) -> tuple[list[dict[str, Any]], int]:
     """Return a page of what a person said, the latest first, and how many pages there are.
+
+    Each answer has the id of its `item`, its `prompt` and `purpose`; `images`, the hashes of the
+    image that it is about, or of all of the item; `value`, what was said; `others`, what the others
+    say of the same, control members first; `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
         >>> [answer], pages = answers_of(store, 1, page=1, size=10)
-        >>> answer.prompt, len(answer.images), len(answer.others), pages
+        >>> answer["prompt"], len(answer["images"]), len(answer["others"]), pages
         ('a cat', 1, 1, 1)
         >>> store.close()
     """
@@ -187,11 +169,11 @@ def answers_of(
     query = query.order_by(Answer.id.desc()).limit(size)
     rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
     items = {item.id for _, item in rows}
-    images: dict[int, list[ItemImage]] = {}
+    images: dict[int, list[ItemImage]] = defaultdict(list)
     of_items = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
     for image in db.scalars(of_items):
-        images.setdefault(image.item_id, []).append(image)
-    others: dict[tuple[int, int | None], list] = {}
+        images[image.item_id].append(image)
+    others: dict[tuple[int, int | None], list] = defaultdict(list)
     said = (
         select(Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
         .select_from(Answer)
@@ -203,21 +185,15 @@ def answers_of(
     )
     for item_id, image_id, name, role, value in db.execute(said):
         shown = f"{name} (control)" if role == "control" else name
-        others.setdefault((item_id, image_id), []).append((shown, value))
+        others[item_id, image_id].append((shown, value))
     return [
-        GivenAnswer(
-            item.id,
-            item.prompt,
-            item.purpose,
-            [
-                picture.sha256
-                for picture in images.get(item.id, ())
-                if answer.item_image_id in (None, picture.id)
-            ],
-            answer.value,
-            others.get((item.id, answer.item_image_id), []),
-            answer.seconds,
-            answer.created,
-        )
+        {
+            "item": item.id,
+            "prompt": item.prompt,
+            "purpose": item.purpose,
+            "images": [i.sha256 for i in images[item.id] if answer.item_image_id in (None, i.id)],
+            "others": others[item.id, answer.item_image_id],
+            **{name: getattr(answer, name) for name in ("value", "seconds", "created")},
+        }
         for answer, item in rows
     ], pages

@@ -142,7 +142,10 @@ def people_rows(
         hours = seconds.get(person.id, 0.0) / 3600
         items = int(given.get((person.id, "done"), 0))
         count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
-        agreement, flag = _agreement(standings, place)
+        agreement, flag = np.nan, ""
+        if place is not None and standings.agreements is not None:
+            agreement = standings.agreements.agreement[place]
+            flag = standings.agreements.reasons[place]
         rows.append(
             PersonRow(
                 **{name: getattr(person, name) for name in _KEPT},
@@ -156,7 +159,7 @@ def people_rows(
                 items=items,
                 skipped=int(given.get((person.id, "skipped"), 0)),
                 **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
-                agreement=agreement,
+                agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
                 owed=owed(rule, person.role, state == "admitted", items, hours),
@@ -176,14 +179,6 @@ def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
     if annotator is None:
         return "refused" if person.verdict == "refuse" else "waiting"
     return "refused" if annotator.reasons else "admitted"
-
-
-def _agreement(standings: Standings, place: int | None) -> tuple[float | None, str]:
-    """Return the agreement of a person with the others, and why it is odd."""
-    if place is None or standings.agreements is None:
-        return None, ""
-    agreement = standings.agreements.agreement[place]
-    return (None if np.isnan(agreement) else float(agreement)), standings.agreements.reasons[place]
 
 
 def active_seconds(person: np.ndarray, created: np.ndarray, gap_minutes: float) -> dict[int, float]:

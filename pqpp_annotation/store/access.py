@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, and_, bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.people import PERSON_ROLES, add_person, find_person, person_by_id
+from pqpp_annotation.store.people import add_person, check_role, find_person, person_by_id
 from pqpp_annotation.store.tables import Assignment, Attempt, Invitation, Person, Session, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 
@@ -46,9 +46,7 @@ def make_links(
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
         raise AnnotationError(f"{count} links for {days:g} days: make 1 to {_MOST}, for up to 3650")
-    if role not in PERSON_ROLES:
-        allowed = ", ".join(PERSON_ROLES)
-        raise AnnotationError(f"role {role!r:.40} is unknown; choose among {allowed}")
+    check_role(role)
     if is_shared and role != "annotator":
         raise AnnotationError(f"role {role}: a shared link is for annotators only")
     now = db.now()

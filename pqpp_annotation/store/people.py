@@ -56,8 +56,7 @@ def add_person(
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise AnnotationError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
-    if role not in PERSON_ROLES:
-        raise AnnotationError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
+    check_role(role)
     if find_person(db, name):
         raise AnnotationError(f"name {name!r} is taken; choose another")
     person = Person(
@@ -71,6 +70,12 @@ def add_person(
     db.add(person)
     db.flush()
     return person
+
+
+def check_role(role: str) -> None:
+    """Refuse what is none of `PERSON_ROLES`."""
+    if role not in PERSON_ROLES:
+        raise AnnotationError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
 
 
 @reads
@@ -152,7 +157,17 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
         return
     own = Assignment.person_id == person_id
     if mode == "delete":
-        _delete_answers(db, person)
+        decided = select(Adjudication.id).where(Adjudication.person_id == person_id).limit(1)
+        if db.scalar(decided):
+            raise AnnotationError(
+                "an owner who has decided on items cannot be deleted; use anonymous"
+            )
+        if person.role == "annotator" and person.reopened is None:
+            _count_places(db, person, -1)
+        of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
+        db.execute(delete(Answer).where(of_person))
+        db.execute(delete(Assignment).where(own))
+        db.execute(delete(Event).where(Event.person_id == person_id))
     else:  # what is not finished is given back
         unfinished = update(Assignment).where(own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
@@ -163,19 +178,6 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
-
-
-def _delete_answers(db: Transaction, person: Person) -> None:
-    """Remove what a person said, and the places that it took."""
-    if db.scalar(select(Adjudication.id).where(Adjudication.person_id == person.id).limit(1)):
-        raise AnnotationError("an owner who has decided on items cannot be deleted; use anonymous")
-    own = Assignment.person_id == person.id
-    if person.role == "annotator" and person.reopened is None:
-        done = select(Assignment.item_id).where(own, Assignment.finished.is_not(None))
-        db.execute(update(Item).where(Item.id.in_(done)).values(done=Item.done - 1))
-    db.execute(delete(Answer).where(Answer.assignment_id.in_(select(Assignment.id).where(own))))
-    db.execute(delete(Assignment).where(own))
-    db.execute(delete(Event).where(Event.person_id == person.id))
 
 
 @cache
@@ -295,9 +297,7 @@ def say(db: Transaction, message: str, person_id: int | None = None) -> None:
     """
     message = message.strip()
     if len(message) > _LONGEST or "\0" in message:
-        raise AnnotationError(
-            f"message: it has {len(message):,} characters; at most {_LONGEST:,} may be sent"
-        )
+        raise AnnotationError(f"message: at most {_LONGEST:,} characters may be sent")
     if person_id is None:
         db.execute(update(StudyRow).values(message=message))
     else:

@@ -23,6 +23,7 @@ from pqpp_annotation.store.tables import (
 from pqpp_annotation.store.transactions import Transaction, in_parts, reads, writes, writes_alone
 
 MINUTE = 60_000
+Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
 _NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
 _HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
 TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
@@ -164,19 +165,6 @@ class TrainingState:
     is_passed: bool
 
 
-@dataclass(frozen=True)
-class TrainingFeedback:
-    """What a finished training item should have been.
-
-    Attributes:
-        is_right: Whether all of it was right.
-        expected: Image id (None for the item) to the right value.
-    """
-
-    is_right: bool
-    expected: Mapping[int | None, Mapping[str, Any]]
-
-
 @reads
 def training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
@@ -190,7 +178,7 @@ def training_state(db: Transaction, person_id: int) -> TrainingState:
     items = items_of_try(db, person)
     done = [row for row in db.run(_TRAINING, person=person_id) if row.state == "done"]
     done = [row for row in done if row.item_id in items]
-    right = sum(_feedback_on(db, row).is_right for row in done)
+    right = sum(_feedback_on(db, row)[0] for row in done)
     return TrainingState(len(done), total, right, tries_left, False)
 
 
@@ -207,8 +195,11 @@ def _items_of_try(db: Transaction, there: int) -> int:
 
 
 @reads
-def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> TrainingFeedback:
-    """Return the right answers of a training item that the person has answered.
+def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
+    """Say whether a training item was answered rightly, and what is right.
+
+    Returns:
+        Whether all of it was right, and image id (None for the item) to the right value.
 
     Raises:
         AnnotationError: It is another's, no training item, or not answered yet.
@@ -216,7 +207,7 @@ def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Tr
     return _feedback_on(db, own_assignment(db, person_id, assignment_id))
 
 
-def _feedback_on(db: Transaction, assignment: Row) -> TrainingFeedback:
+def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
         raise AnnotationError("only a training item that was answered has feedback", 403)
@@ -225,7 +216,7 @@ def _feedback_on(db: Transaction, assignment: Row) -> TrainingFeedback:
     expected = {ids[name]: value for name, value in item.expected.items()}
     given, agrees = current_answers(db, assignment.id), db.study.kind.agrees
     is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
-    return TrainingFeedback(is_right, expected)
+    return is_right, expected
 
 
 def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
@@ -359,7 +350,10 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
     if training.is_passed and person.stopped is None:
         assignment = _next_work(db, person, after)
     elif training.tries_left and person.stopped is None:
-        assignment = _next_training(db, person)
+        given = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
+        left = (n for n in items_of_try(db, person) if n not in given or given[n].state != "done")
+        if (item_id := next(left, None)) is not None:
+            assignment = given.get(item_id) or _reserve(db, person_id, item_id)
     return None if assignment is None else shown_of(db, assignment)
 
 
@@ -483,50 +477,38 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
     return None if item_id is None else _reserve(db, person.id, item_id)
 
 
-def _next_training(db: Transaction, person: Person) -> Row | None:
-    """Return the first training item that is open in this try."""
-    given = {assignment.item_id: assignment for assignment in db.run(_TRAINING, person=person.id)}
-    for item_id in items_of_try(db, person):
-        if item_id not in given:
-            return _reserve(db, person.id, item_id)
-        if given[item_id].state != "done":
-            return given[item_id]
-    return None
-
-
 def _choose(db: Transaction, person: Person) -> int | None:
     """Return the item that a person is given next, None where there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":
-        return _first_control(db, person)
+        return _first_unseen(db, person, "control")
     place = db.run(_PLACE, person=person.id).scalar_one()
     most = _most_items(db, person)
     if most is not None and place >= most:
         return None
-    work = _first_free(db, person)
-    if work is None:
-        return _first_control(db, person) if person.role == "trial" else None
+    if person.role == "trial":
+        work = _first_unseen(db, person, "work")
+        if work is None:
+            return _first_unseen(db, person, "control")
+    else:
+        work = _first_free(db, person)
     control = None
-    if is_control(place, db.study.control.every, db.study.seed, person.id):
-        control = _first_control(db, person)
+    if work is not None and is_control(place, db.study.control.every, db.study.seed, person.id):
+        control = _first_unseen(db, person, "control")
     return work if control is None else control
 
 
-def _first_control(db: Transaction, person: Person) -> int | None:
+def _first_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
     given = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.order(person.id, "control")
+    order = db.order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in given), None)
 
 
 def _first_free(db: Transaction, person: Person) -> int | None:
     """Return the first item of a person's order that has a place left."""
-    order = db.order(person.id, "work")
-    if person.role == "trial":
-        given = set(db.run(_GIVEN, person=person.id).scalars())
-        return next((item_id for item_id in order if item_id not in given), None)
     about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-    for part in in_parts(order):
+    for part in in_parts(db.order(person.id, "work")):
         free_items = set(db.run(_FREE, part=part, **about).scalars())
         if free_items:
             return next(item_id for item_id in part if item_id in free_items)

@@ -71,6 +71,8 @@ def blind_copy(
         >>> blind_copy(b"<svg/>", "a.svg")
         'it is no image in PNG, JPEG, WEBP, GIF'
     """
+    from PIL import Image as images
+
     try:
         header = image_header(content)
     except FileError:
@@ -93,7 +95,10 @@ def blind_copy(
     if copy is None:
         image = converted or image
         kind = "JPEG" if kind == "JPEG" or image_size else "PNG"
-        image = image if image_size is None else _scaled(image, image_size)
+        if image_size is not None:
+            scale = image_size / max(image.size)
+            width, height = (max(1, round(side * scale)) for side in image.size)
+            image = image.resize((width, height), images.Resampling.LANCZOS)
         copy = _encoded(image, kind)
     file_width, file_height = size[::-1] if header.orientation > 4 else size
     return CheckedImage(
@@ -126,14 +131,6 @@ def _in_srgb(image: Image, profile: bytes) -> Image | None:
     if converted is not None:
         converted.info.pop("icc_profile", None)
     return converted
-
-
-def _scaled(image: Image, longest: int) -> Image:
-    from PIL import Image as images
-
-    scale = longest / max(image.size)
-    width, height = (max(1, round(side * scale)) for side in image.size)
-    return image.resize((width, height), images.Resampling.LANCZOS)
 
 
 def _encoded(image: Image, kind: str) -> bytes:

@@ -159,8 +159,7 @@ def _check_row(row: _Row, where: _Place) -> None:
     if not row["prompt"].strip():
         raise AnnotationError(f"{where(row)}: prompt is empty; write it or remove the line")
     if len(row["prompt"]) > _MOST_CHARACTERS:
-        said = f"prompt has {len(row['prompt']):,} characters; {_MOST_CHARACTERS:,} are allowed"
-        raise AnnotationError(f"{where(row)}: {said}")
+        raise AnnotationError(f"{where(row)}: prompt has over {_MOST_CHARACTERS:,} characters")
     if not row["image"]:
         raise AnnotationError(f"{where(row)}: image is empty; name it or remove the line")
     for name, cell in row.items():
@@ -199,11 +198,7 @@ def _item(
             if _is_set(row, name) != _is_set(first, name):
                 what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
                 raise AnnotationError(f"{where(row)}: {what}; set it for all or none")
-    purpose = "work"
-    if _is_set(first, "control"):
-        purpose = "control"
-    if _is_set(first, "training"):
-        purpose = "training"
+    purpose = next((name for name in ("training", "control") if _is_set(first, name)), "work")
     images = tuple(
         NewImage(
             sha256_of[row["image"]],
@@ -280,9 +275,8 @@ def make_study(
     place = expanded(path)
     if place.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: a study file is written; name it like study.yaml")
-    with folder_to_itself(
-        place.parent
-    ):  # a run that fails takes back copies, which are none of another's
+    # A run that fails takes back copies, which are none of another's.
+    with folder_to_itself(place.parent):
         if place.exists():
             raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
         stem = place.stem if place.stem != "study" else place.absolute().parent.name
@@ -295,9 +289,7 @@ def make_study(
         with read_items(study, os.fspath(file)) as (items, images):
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
-                raise AnnotationError(
-                    f"{file}: it has control and training items alone; add others"
-                )
+                raise AnnotationError(f"{file}: all items are control or training; add others")
             try:
                 create_store(study, items, images, is_first=True)
                 write_whole(place, _yaml_of(study))

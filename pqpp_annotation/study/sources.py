@@ -121,12 +121,12 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
 def _written(cell: dict | None, folder: Path, number: int) -> str:
     """Write an image, and return its name in the table."""
-    content = (cell or {}).get("bytes")
+    cell = cell or {}
+    path, content = Path(cell.get("path") or ""), cell.get("bytes")
     if content is None:
-        path = (cell or {}).get("path")
-        if not path or not Path(path).is_file():
+        if not path.is_file():
             raise AnnotationError(f"row {number + 1} of the dataset has no image; leave it out")
-        content = Path(path).read_bytes()
-    name = f"{number:06d}{Path((cell or {}).get('path') or '').suffix.lower()}"
+        content = path.read_bytes()
+    name = f"{number:06d}{path.suffix.lower()}"
     write_whole(folder / name, content)
     return name

@@ -149,16 +149,9 @@ class Study(Options):
         """Check what depends on others."""
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
-            raise AnnotationError(
-                f"name is {self.name!r:.80}; use lower-case letters, digits and hyphens"
-            )
-        if not self.database:
-            raise AnnotationError("database: it is empty; name a file, or $NAME of a variable")
-        if re.match(r"\w[\w+]*://", self.database):
-            raise AnnotationError(
-                "database is a URL, which may hold a password; put it in a variable and name "
-                "that: $DATABASE"
-            )
+            raise AnnotationError(f"name {self.name!r:.80}: use a-z, digits and hyphens")
+        if not self.database or "://" in self.database:  # a URL may hold a password
+            raise AnnotationError("database: name a file, or for a URL put it in a variable: $NAME")
         self.task = self.kind.check_study(self.task)
 
     @cached_property

@@ -175,11 +175,6 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
-    for file in filter(None, (certificate, key)):
-        if not Path(file).is_file():
-            raise AnnotationError(
-                f"there is no file {file}; --certificate and --key name files in PEM form"
-            )
     study, root = read_study(path), _checked_root(url, root_path)
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())
@@ -261,9 +256,8 @@ def _listener(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error)
-        raise AnnotationError(
-            f"{host} port {port}: {said}; choose others by --host, --port"
-        ) from None
+        line = f"{host} port {port}: {said}; choose others by --host, --port"
+        raise AnnotationError(line) from None
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Body
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
@@ -35,12 +35,6 @@ class AnswerSent(BaseModel):
     image: Annotated[str, Field(max_length=64)] | None = None
     value: dict[str, Any]
     seconds: Annotated[float, Field(ge=0)] = 0.0
-
-
-class SkipSent(BaseModel):
-    """An item that the person does not want to judge."""
-
-    assignment: int
 
 
 @pages.get("/work")
@@ -111,11 +105,11 @@ def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
     person = visit.worker()
     shown = work.shown_item(visit.store, person.id, assignment)
-    feedback = work.training_feedback(visit.store, person.id, assignment)
+    is_right, expected = work.training_feedback(visit.store, person.id, assignment)
     training = work.training_state(visit.store, person.id)
     return {
-        "is_right": feedback.is_right,
-        "expected": ShownTask(visit, person, shown).answers(feedback.expected),
+        "is_right": is_right,
+        "expected": ShownTask(visit, person, shown).answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -140,10 +134,10 @@ def take_answer(visit: Here, sent: AnswerSent) -> Response:
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, sent: SkipSent) -> dict[str, bool]:
+def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Pass over an item."""
     with visit.store.writing() as db:
-        work.skip_item(db, visit.sender(db).id, sent.assignment)
+        work.skip_item(db, visit.sender(db).id, assignment)
     return {"saved": True, "complete": True}
 
 

@@ -40,12 +40,13 @@ class EndpointGenerator(Generator):
         **patience: `tries`, `wait` and `sleep` of `Service`.
 
     Raises:
-        EngineError: The address or the key cannot be one, or one of height and width is missing.
+        ServiceError: The address or the key cannot be one.
+        EngineError: One of height and width is missing.
 
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: 'localhost:8000' is not the address ...
+        pqpp_backbones.errors.ServiceError: 'localhost:8000' is not the address ...
     """
 
     def __init__(
@@ -61,10 +62,7 @@ class EndpointGenerator(Generator):
     ) -> None:
         if (height is None) != (width is None):
             raise EngineError("an endpoint needs both height and width, or neither; give both")
-        try:
-            self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
-        except ServiceError as error:
-            raise EngineError(str(error)) from None
+        self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
         self.budget: Budget = budget or Budget()
         self.settings = {"model_id": model, "endpoint": self._service.url}

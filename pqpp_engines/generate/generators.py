@@ -132,22 +132,15 @@ class CommandGenerator(Generator):
             try:
                 done = run_outside(words, self.seconds)
             except subprocess.TimeoutExpired:
-                raise EngineError(
-                    f"`command`: no image after {self.seconds:g} s; give it more time", True
-                ) from None
+                raise EngineError(f"`command`: no image after {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
                     raise EngineError(f"`command`: {words[0]:.80}: {error.strerror}") from None
-                raise EngineError(
-                    "`command`: the prompt is too long for a command, or holds a character that "
-                    "none may hold; correct it",
-                    True,
-                ) from None
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+                fault = "`command`: the prompt is too long for one, or holds a zero character"
+                raise EngineError(fault, True) from None
+            said = "".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
             if done.returncode:
-                raise EngineError(
-                    f"`command`: ended with {done.returncode} ({''.join(said)})", True
-                )
+                raise EngineError(f"`command`: ended with {done.returncode} ({said})", True)
             try:
                 return Made(open_image(output))
             except FileError:
@@ -234,10 +227,7 @@ class FolderGenerator(Generator):
         self._files = _files_of(self.folder, prompt_ids, (pattern,) if pattern else PATTERNS)
         if not self._files:
             wanted = pattern or " or ".join(PATTERNS)
-            raise EngineError(
-                f"{folder} holds no image named {wanted} for one of the {len(prompt_ids)} prompts; "
-                "say by a pattern how they are named"
-            )
+            raise EngineError(f"{folder}: no image of a prompt is named {wanted}; give a pattern")
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """See `Generator.make`; nothing is made, and a prompt may have fewer images."""

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,7 +97,12 @@ def generate(
     store = ShardStore(output)
     store.check()
     check_name(generator)
-    _check_ids(prompts)
+    ids = [row["prompt_id"] for row in prompts]
+    for prompt_id, count in Counter(ids).items():
+        if not is_folder_name(prompt_id):
+            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder's name; change it")
+        if count > 1:
+            raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = wanted_images(generator, full, images_per_prompt)
@@ -198,21 +203,7 @@ def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Ma
 def check_name(generator: Generator) -> None:
     """Refuse a model whose name cannot be that of a file."""
     if not _NAME.fullmatch(generator.name):
-        raise EngineError(
-            f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "
-            "give another"
-        )
-
-
-def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
-    seen = set()
-    for row in prompts:
-        prompt_id = row["prompt_id"]
-        if not is_folder_name(prompt_id):
-            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder's name; change it")
-        if prompt_id in seen:
-            raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
-        seen.add(prompt_id)
+        raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
 
 
 def image_name(generator: Generator, wanted: Wanted) -> str:
@@ -232,10 +223,8 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     except (OSError, TypeError, ValueError):
         raise EngineError(f"{store}/{name} has no readable JSON beside it; remove both") from None
     if lacking := set(_LISTED) - set(note):
-        raise EngineError(
-            f"{store}/{_note_of(name)} has no {min(lacking)!r}, so `pqpp generate` did not write "
-            "it; move it and its image elsewhere"
-        )
+        said = f"has no {min(lacking)!r}; it is not by `pqpp generate`, move it and its image"
+        raise EngineError(f"{store}/{_note_of(name)} {said}")
     return note
 
 
@@ -363,11 +352,20 @@ class GenerateShard:
         good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
         made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for image in self._made(good):
-            made[image.wanted.prompt_id].append(self._row(image))
+            wanted = image.wanted
+            name = None if image.refusal else image_name(self.generator, wanted)
+            row = {
+                "file_name": name and name.removeprefix(f"{IMAGES}/"),
+                **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
+                "index": wanted.index,
+                ERROR: image.refusal,
+            }
+            made[wanted.prompt_id].append(row)
         rows: list[dict[str, Any]] = []
         for prompt, fault in zip(asked, faults, strict=True):
-            bad = {**prompt, "model": self.generator.name, ERROR: fault}
-            rows += [bad] if fault else made[prompt["prompt_id"]]
+            about = {**prompt, "model": self.generator.name}
+            each = [{ERROR: fault}] if fault else made[prompt["prompt_id"]]
+            rows += [{**about, **row} for row in each]
         names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
         kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
@@ -381,16 +379,3 @@ class GenerateShard:
         if len(prompts) > 1 and all(image.refusal for image in done):
             raise EngineError(f"no image of {len(prompts)} prompts can be made: {done[0].refusal}")
         return sorted(done, key=lambda image: image.wanted.index)
-
-    def _row(self, image: MadeImage) -> dict[str, Any]:
-        wanted, name = image.wanted, self.generator.name
-        file = image_name(self.generator, wanted).removeprefix(f"{IMAGES}/")
-        return {
-            "file_name": None if image.refusal else file,
-            "prompt_id": wanted.prompt_id,
-            "prompt": wanted.prompt,
-            "model": name,
-            "index": wanted.index,
-            **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
-            ERROR: image.refusal,
-        }

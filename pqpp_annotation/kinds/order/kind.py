@@ -46,10 +46,8 @@ class Order(TaskKind):
             AnnotationError: There is one alone, or there are too many for a page.
         """
         if not 2 <= len(rows) <= _MOST_IMAGES:
-            raise AnnotationError(
-                f"prompt {rows[0].get('prompt_id', '')!r:.60} has {len(rows)} images; 2 to "
-                f"{_MOST_IMAGES} can be ordered"
-            )
+            said = f"has {len(rows)} images; 2 to {_MOST_IMAGES} can be ordered"
+            raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return [list(rows)]
 
     def check(

@@ -60,10 +60,8 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            raise AnnotationError(
-                f"prompt {rows[0].get('prompt_id', '')!r:.60} has images of one model only, and "
-                "a preference compares two; add one, or leave the prompt out"
-            )
+            said = "has images of one model only; add another's, or leave it out"
+            raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return pairs
 
     def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:

@@ -201,9 +201,9 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     first = shown.images[0].id
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
     answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
-    feedback = training_feedback(store, person, shown.assignment)
-    assert feedback.is_right is False
-    assert feedback.expected == {image.id: {"label": 2} for image in shown.images}
+    is_right, expected = training_feedback(store, person, shown.assignment)
+    assert is_right is False
+    assert expected == {image.id: {"label": 2} for image in shown.images}
     with pytest.raises(AnnotationError, match="answered once"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
