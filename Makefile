@@ -53,7 +53,7 @@ format: $(VENV)/test-installed  ## put the style right
 	$(BIN)/ruff format $(CHECKED)
 
 TEXTS := pqpp_annotation/languages
-SHOWN := _ gettext gettext_noop Reason AnswerError NotAllowedError HTTPException:2 ngettext:1,2
+SHOWN := _ gettext gettext_noop Reason AnnotationError:1,2t AnnotationError:1,3t HTTPException:2 ngettext:1,2
 texts:  ## bring the texts of pages and their translations up to date
 	$(BIN)/pybabel -q extract --no-default-keywords $(SHOWN:%=-k %) -F pqpp_annotation/languages/babel.cfg \
 	  --add-location=file --sort-by-file --no-wrap -o $(TEXTS)/messages.pot pqpp_annotation pqpp_datasets/own_benchmark

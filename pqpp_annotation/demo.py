@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
@@ -135,16 +135,13 @@ def _at_work(
     draw = random.Random(f"{seed} {person.name}")
     yield 0
     while (shown := next_item(store, person_id)) is not None:
-        images = sorted(shown.images, key=lambda image: image.id)
-        drawn = [random.Random(f"{seed} {shown.prompt} {image.sha256}") for image in images]
-        truths = [
-            truth.get(image.sha256, own.random()) for image, own in zip(images, drawn, strict=True)
-        ]
-        right: dict[int | None, float] = {
-            image.id: value for image, value in zip(images, truths, strict=True)
-        }
+        right: dict[int | None, float] = {}
+        for image in sorted(shown.images, key=lambda image: image.id):
+            drawn = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
+            right[image.id] = truth.get(image.sha256, drawn)
         if not kind.about_image:  # how much better the first of a pair is
-            right = {None: (1 + truths[0] - truths[-1]) / 2}
+            first, *_, last = right.values()
+            right = {None: (1 + first - last) / 2}
         # At the check everybody takes care.
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person
@@ -172,11 +169,11 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
         The study file and the open database.
 
     Raises:
-        StudyError: There is something else in the folder.
+        AnnotationError: There is something else in the folder.
     """
     folder = expanded(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise StudyError(f"{folder} is not empty; name a new folder by --output")
+        raise AnnotationError(f"{folder} is not empty; name a new folder by --output")
     with whole_folder(folder, ()) as beside:
         _make_study(beside, seed)
     path = folder / "study.yaml"

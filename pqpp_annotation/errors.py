@@ -4,32 +4,15 @@ from pqpp_files.errors import PqppError
 
 
 class AnnotationError(PqppError):
-    """The root of the errors of this package.
+    """A study, its database, an image or an answer cannot be used, or a person may not do this.
 
-    Attributes:
-        status: Of the answer to a request that ends so.
+    Args:
+        message: What is wrong, in one line.
+        status: Of the answer to a request that ends so: 403 where a person may not see or do it,
+            409 where an answer does not fit, 503 where the database cannot be reached, 400 if
+            none is given. A text that has one is read by people and translated (`make texts`).
     """
 
-    status = 400
-
-
-class StudyError(AnnotationError):
-    """A study file, its table of prompts or an image cannot be used."""
-
-
-class StoreError(AnnotationError):
-    """The database cannot be opened, is of another version, or is served already."""
-
-    status = 503
-
-
-class AnswerError(AnnotationError):
-    """An answer does not fit its task; nothing of it was kept."""
-
-    status = 409
-
-
-class NotAllowedError(AnnotationError):
-    """A person may not see or do this: the link has expired, or it is another's."""
-
-    status = 403
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
-from pqpp_annotation.errors import StudyError
 from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
@@ -27,7 +26,7 @@ from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_annotation.tool_files import TOOLS, tool_records
 from pqpp_files.errors import FileError
-from pqpp_files.names import did_you_mean, how_many
+from pqpp_files.names import how_many
 from pqpp_files.write_beside import whole_folder
 from pqpp_files.write_table import table_text, write_parquet
 
@@ -60,7 +59,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     Raises:
         FileError: The folder holds other things.
-        StudyError: There is no such format, or it has no form for the kind of task.
+        AnnotationError: The tool has no form for the kind of task.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -76,8 +75,6 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     decided = verdicts(store)
     standings = standings_of(table, options_of(study), decided)
     counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
-    if format not in (known := ["csv", "parquet", *TOOLS]):
-        raise StudyError(f"`format` is {format!r:.60}; {did_you_mean(format, known)}")
     tool = format if format in TOOLS else None
     style = "json" if tool else format
 
@@ -135,9 +132,9 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         path = folder / f"{name}.{ending}"
         counts[path.name] = len(rows)
         if ending == "parquet":
-            write_parquet(path, [columns], [columns])
+            write_parquet(path, columns)
         else:
-            path.write_text("".join(table_text(ending, [columns])), "utf-8", newline="")
+            path.write_text(table_text(ending, columns), "utf-8", newline="")
     return counts
 
 

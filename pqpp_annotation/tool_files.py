@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import Partial
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
@@ -36,7 +36,7 @@ def tool_records(tool: str, tables: Mapping[str, Iterable[Row]]) -> dict[str, It
         tables: Name to rows, as a kind of task exports them.
 
     Raises:
-        StudyError: The kind of task asks for more than a label or a choice.
+        AnnotationError: The kind of task asks for more than a label or a choice.
 
     Example:
         >>> row = {"prompt": "a cat", "image": "1.png", "annotator": "ann", "label": 2}
@@ -49,7 +49,7 @@ def tool_records(tool: str, tables: Mapping[str, Iterable[Row]]) -> dict[str, It
     """
     name = next((name for name in _QUESTIONS if name in tables), None)
     if name is None:
-        raise StudyError(f"{tool}: it has no form for {', '.join(tables)}; write csv or parquet")
+        raise AnnotationError(f"{tool}: no form for {', '.join(tables)}; write csv or parquet")
     question = _QUESTIONS[name]
     units: dict[tuple, tuple[Row, list[Row]]] = {}
     for row in tables[name]:
@@ -101,14 +101,10 @@ def _argilla(number: int, data: Row, rows: list[Row], question: str) -> Row:
     }
 
 
-def _argilla_fields(record: Mapping[str, Any]) -> Row:
-    return {**(record.get("metadata") or {}), **(record.get("fields") or {})}
-
-
 _Write = Callable[[int, Row, list[Row], str], Row]
 TOOLS: dict[str, tuple[_Write, Callable[[Mapping[str, Any]], Any]]] = {
     "label-studio": (_label_studio, lambda record: record.get("data") or record),
-    "argilla": (_argilla, _argilla_fields),
+    "argilla": (_argilla, lambda r: (r.get("metadata") or {}) | (r.get("fields") or {})),
 }
 """Tool to what writes a record, and what gives the prompt and the images of one."""
 
@@ -125,7 +121,7 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
         table: The table to write, JSON Lines.
 
     Raises:
-        StudyError: No record has a prompt and an image.
+        AnnotationError: No record has a prompt and an image.
 
     Example:
         >>> import tempfile
@@ -144,7 +140,7 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
         for row in _sides(flattened(data(record))):
             rows.setdefault((row["prompt"], row["image"]), row)
     if not rows:
-        raise StudyError(
+        raise AnnotationError(
             f"{file}: no record has a prompt and an image under their usual names; write a table "
             "with the columns prompt and image"
         )
@@ -183,8 +179,8 @@ def import_votes(store: Store, file: str | Path, annotator: str) -> tuple[list[s
         What is to be said, a line each, and the token of a link for the person.
 
     Raises:
-        StudyError: The kind cannot be continued, a row is no answer or fits no image of the study,
-            or two rows are about one image; names the row.
+        AnnotationError: The kind cannot be continued, a row is no answer or fits no image of the
+            study, or two rows are about one image; names the row.
     """
     kind = store.study.kind
     answers = _placed(store, kind.read_partial(file, store.study.task), file)
@@ -211,7 +207,7 @@ def import_votes(store: Store, file: str | Path, annotator: str) -> tuple[list[s
 def _placed(store: Store, partials: list[Partial], file: str | Path) -> dict[int, dict[int, dict]]:
     """Return item to image to answer, of the items and images of the study."""
     if not partials:
-        raise StudyError(f"{file}: it holds no answer; name another file")
+        raise AnnotationError(f"{file}: it holds no answer; name another file")
     query = select(ItemImage, Item.prompt_id).join(Item).where(Item.purpose != "training")
     by_name = defaultdict(list)
     with store.reading() as db:
@@ -226,12 +222,12 @@ def _placed(store: Store, partials: list[Partial], file: str | Path) -> dict[int
         ]
         if len(images) != 1:
             reason = "fits no image" if not images else f"fits {len(images)} images"
-            raise StudyError(
+            raise AnnotationError(
                 f"{partial.place}: {partial.image!r:.60} of prompt {partial.prompt_id!r:.40} "
                 f"{reason} of the study; the prompt's id, the model and the file's name have to "
                 "be the study's"
             )
         value = dict(partial.value)
         if answers[images[0].item_id].setdefault(images[0].id, value) != value:
-            raise StudyError(f"{partial.place}: another row says something else of this image")
+            raise AnnotationError(f"{partial.place}: another row says something else of this image")
     return answers

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
-from pqpp_files.errors import in_a_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import check_output_folder, expanded
@@ -56,20 +55,19 @@ def read_config(folder: Path) -> dict[str, Any]:
         The configuration; ``predictor_type`` is a string and ``format_version`` is known.
 
     Raises:
-        CheckpointError: there is no such file, it is no JSON object, it has no predictor's type,
+        ModelError: there is no such file, it is no JSON object, it has no predictor's type,
             or its format is newer than this version reads.
     """
     path = folder / CONFIG
     check_foreign(folder)
-    try:
-        config = read_foreign_json(path)
-    except OSError as error:
-        raise _unreadable(path, error) from None
+    config = read_foreign_json(path)
     if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
-        raise CheckpointError(
+        raise ModelError(
             f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
         )
     check_version(path, config.get("format_version"))
+    if (name := config.get("normaliser", "content")) != "content":
+        raise ModelError(f"{path}: its normaliser {name!r:.60} is unknown; train it again")
     return config
 
 
@@ -77,15 +75,15 @@ def check_version(path: Any, version: Any) -> None:
     """Check that this version understands a configuration's format.
 
     Raises:
-        CheckpointError: the format is unknown.
+        ModelError: the format is unknown.
 
     >>> check_version("x/config.json", 99)
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.CheckpointError: x/config.json has format_version 99, this version of ...
+    pqpp_backbones.errors.ModelError: x/config.json has format_version 99, this version of ...
     """
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
-        raise CheckpointError(
+        raise ModelError(
             f"{path} has format_version {version!r}, this version of pqpp reads 1 to "
             f"{FORMAT_VERSION}; upgrade pqpp, or save or download it again"
         )
@@ -98,7 +96,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         The arrays by name; empty where the configuration has no ``weights_sha256``.
 
     Raises:
-        CheckpointError: the file is missing, damaged, not finite, or not the one the configuration
+        ModelError: the file is missing, damaged, not finite, or not the one the configuration
             was written with.
     """
     expected = config.get("weights_sha256")
@@ -108,16 +106,18 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise ModelError(
+            f"{path} cannot be read ({error.strerror}); name a folder that save_pretrained wrote"
+        ) from None
     if sha256_of_parts([content]) != expected:
-        raise CheckpointError(
+        raise ModelError(
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
             "download the predictor again"
         )
-    tensors = load_tensors(content, str(path), CheckpointError)
+    tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
         if not _is_finite(array):
-            raise CheckpointError(
+            raise ModelError(
                 f"{path}: {name!r} holds NaN or infinite values; save or download the predictor "
                 "again"
             )
@@ -135,21 +135,21 @@ def check_tensors(
         expected: type and shape by name.
 
     Raises:
-        CheckpointError: an array is missing, or has another type or shape.
+        ModelError: an array is missing, or has another type or shape.
 
     >>> check_tensors(Path("x"), {"a": np.zeros(3)}, {"a": ("float64", (2,))})
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.CheckpointError: x/model.safetensors: 'a' is float64 (3,), but ...
+    pqpp_backbones.errors.ModelError: x/model.safetensors: 'a' is float64 (3,), but ...
     """
     path = folder / WEIGHTS
     remedy = "save or download the predictor again"
     for name, (dtype, shape) in expected.items():
         if name not in tensors:
-            raise CheckpointError(f"{path}: there is no tensor {name!r}; {remedy}")
+            raise ModelError(f"{path}: there is no tensor {name!r}; {remedy}")
         array = tensors[name]
         if array.dtype != np.dtype(dtype) or array.shape != shape:
-            raise CheckpointError(
+            raise ModelError(
                 f"{path}: {name!r} is {array.dtype} {array.shape}, but {CONFIG} asks for {dtype} "
                 f"{shape}; {remedy}"
             )
@@ -181,13 +181,13 @@ def write_checkpoint(
 
     Raises:
         OSError: the disk has no room for it.
-        CheckpointError: a weight is no finite number, or the folder holds something else, see
+        ModelError: a weight is no finite number, or the folder holds something else, see
             `check_place`.
     """
     place = expanded(folder).absolute()
     broken = [name for name, array in tensors.items() if not _is_finite(array)]
     if broken:
-        raise CheckpointError(
+        raise ModelError(
             f"{place}: the weights {broken[0]!r} to be saved hold what is no finite number; fit or "
             "train again, with a lower learning rate where there is one"
         )
@@ -204,7 +204,7 @@ def write_checkpoint(
         try:
             text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
         except ValueError:
-            raise CheckpointError(
+            raise ModelError(
                 f"{CONFIG} cannot hold NaN or infinite numbers; correct the predictor's details"
             ) from None
         contents[CONFIG] = f"{text}\n".encode()
@@ -224,7 +224,7 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
 
     Raises:
         FileError: the folder is a file, cannot be written to, or holds other files.
-        CheckpointError: it holds a checkpoint of another type.
+        ModelError: it holds a checkpoint of another type.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -233,7 +233,7 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
     >>> check_place(folder, "ridge")
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.CheckpointError: ... holds a 'static', which a 'ridge' does not ...
+    pqpp_backbones.errors.ModelError: ... holds a 'static', which a 'ridge' does not ...
     """
     place = expanded(folder)
     check_output_folder(place, FILES)
@@ -241,14 +241,7 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
     held = field_of(place / CONFIG, "predictor_type") if is_filled else kind
     if held != kind:
         what = "files of something else" if held is None else f"a {held!r}"
-        raise CheckpointError(
+        raise ModelError(
             f"{place} holds {what}, which a {kind!r} does not replace; name a new or empty folder, "
             f"or one with an older {kind!r}"
         )
-
-
-def _unreadable(path: Path, error: Exception) -> CheckpointError:
-    said = f"cannot be read ({in_a_line(error, named=False)})"
-    if isinstance(error, FileNotFoundError):
-        said = "is missing"
-    return CheckpointError(f"{path} {said}; give a folder written by save_pretrained")

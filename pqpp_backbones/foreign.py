@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
 _AGAIN = "save or download it again"
@@ -34,7 +34,7 @@ def check_foreign(folder: Path) -> None:
     Asks about all files at its top, also those that are not read in the end.
 
     Raises:
-        CheckpointError: A file is a link out of the folder, a pipe or a device; a JSON file or a
+        ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
             header of weights is larger than any known; or a configuration names code.
 
     Example:
@@ -44,7 +44,7 @@ def check_foreign(folder: Path) -> None:
         >>> check_foreign(folder)
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.CheckpointError: ...config.json names code of its own ...
+        pqpp_backbones.errors.ModelError: ...config.json names code of its own ...
     """
     places = [folder.resolve()]
     if places[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
@@ -53,47 +53,43 @@ def check_foreign(folder: Path) -> None:
         where = visible(str(path))
         if not path.is_file():
             if path.exists() and not path.is_dir():
-                raise CheckpointError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
+                raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
             continue
         if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in places):
-            raise CheckpointError(
+            raise ModelError(
                 f"{where} is a link to a file elsewhere, which is not read; put the file itself "
                 "there"
             )
         if path.name == "adapter_config.json":
-            raise CheckpointError(f"{where} adapts another model; merge the two first")
+            raise ModelError(f"{where} adapts another model; merge the two first")
         if path.suffix == ".safetensors":
             header_of(path)
         for value in mappings_in(path) if path.suffix == ".json" else ():
             # A number is that of a tokenizer's word.
             codes = (key for key in _CODE_KEYS if not isinstance(value.get(key, 0), int))
             if code := next(codes, None):
-                raise CheckpointError(
+                raise ModelError(
                     f"{where} names code of its own by {code!r}, which is never run; give a model "
                     "that transformers knows itself"
                 )
             texts = value.values() if path.name.endswith(".index.json") else ()
             if any(isinstance(text, str) and Path(text).name != text for text in texts):
-                raise CheckpointError(f"{where} names a file elsewhere; give another model")
+                raise ModelError(f"{where} names a file elsewhere; give another model")
 
 
 def read_foreign_json(path: Path) -> Any:
     """Read a JSON file that is no larger or deeper than known ones.
 
     Raises:
-        OSError: It cannot be read.
-        CheckpointError: It is no JSON, or too large.
+        ModelError: It cannot be read, is no JSON, or too large.
     """
-    with path.open("rb") as file:
-        content = _bounded(path, file.read(_MOST_BYTES + 1))
-    return parse_json(content, str(path), CheckpointError, _AGAIN)
+    content = _bounded(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
+    return parse_json(content, str(path), ModelError, _AGAIN)
 
 
 def _bounded(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise CheckpointError(
-            f"{visible(str(path))} is larger than those of any known model; {_AGAIN}"
-        )
+        raise ModelError(f"{visible(str(path))} is larger than those of any known model; {_AGAIN}")
     return content
 
 
@@ -101,7 +97,7 @@ def field_of(path: Path, name: str) -> str | None:
     """Return a text that a JSON file has under a name; None where it has none or cannot be read."""
     try:
         content = read_foreign_json(path)
-    except (OSError, ValueError):
+    except ModelError:
         return None
     value = content.get(name) if isinstance(content, dict) else None
     return value if isinstance(value, str) else None
@@ -111,8 +107,7 @@ def mappings_in(path: Path) -> Iterator[dict[str, Any]]:
     """Give each mapping of a JSON file.
 
     Raises:
-        OSError: It cannot be read.
-        CheckpointError: It is no JSON, or too large.
+        ModelError: It cannot be read, is no JSON, or too large.
     """
     left: list[Any] = [[read_foreign_json(path)]]
     while left:
@@ -129,7 +124,7 @@ def header_of(path: Path) -> tuple[int, int]:
     A damaged one tells of none: what reads it says what is wrong.
 
     Raises:
-        CheckpointError: What it tells of itself is larger than of any known model.
+        ModelError: What it tells of itself is larger than of any known model.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -147,7 +142,7 @@ def building_within(*folders: Path) -> Iterator[None]:
     Folders without safetensors set no bounds.
 
     Raises:
-        CheckpointError: A configuration counts more layers than there are tensors, or more is
+        ModelError: A configuration counts more layers than there are tensors, or more is
             built than there is.
     """
     headers = [header_of(path) for folder in folders for path in folder.rglob("*.safetensors")]
@@ -168,7 +163,7 @@ def building_within(*folders: Path) -> Iterator[None]:
         if threading.get_ident() == thread and made is not None:
             left -= _A_TENSOR + made.numel()
             if left < 0:
-                raise CheckpointError(
+                raise ModelError(
                     f"{folders[0]}: config.json describes a model that is larger than its weights; "
                     "save or download it again"
                 )
@@ -190,7 +185,7 @@ def _refuse_counts(path: Path, tensors: int) -> None:
         # NaN, which is equal to nothing, would hide what comes after it.
         most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
         if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
-            raise CheckpointError(
+            raise ModelError(
                 f"{path}: {key!r} is {most:.3g}, but there are weights of {tensors} tensors; save "
                 "or download it again"
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pqpp_hub
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.paths import expanded
 from pqpp_hub import PushReport
 from pqpp_hub.eval_results import RESULTS
@@ -51,9 +51,9 @@ def model_folder(path: Any) -> Path:
     """Return the folder of a saved model.
 
     Raises:
-        CheckpointError: there is no such folder.
+        ModelError: there is no such folder.
     """
     folder = expanded(path)
     if not folder.is_dir():
-        raise CheckpointError(f"there is no folder {folder}; save the model first")
+        raise ModelError(f"there is no folder {folder}; save the model first")
     return folder

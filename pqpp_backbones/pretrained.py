@@ -15,7 +15,7 @@ from typing import Any
 
 from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import building_within, check_foreign
 from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
 from pqpp_files.extras import needing
@@ -53,7 +53,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
         files: The names or patterns of what it reads; none where it looks after that itself.
 
     Raises:
-        CheckpointError: Something went wrong, or a folder or repository names code of its own or
+        ModelError: Something went wrong, or a folder or repository names code of its own or
             describes what is larger than its weights.
         MissingExtraError: What it says needs a package that is not installed, as processors for
             video need torchvision.
@@ -73,8 +73,11 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             package = lacking[lacking.lastindex].lower()
             line = f"{' or '.join(names)} needs {package}; run: pip install {package}"
             raise MissingExtraError(line) from None
+        if isinstance(error, ModelError) and str(error).startswith(what):
+            raise
         reason = why_not_loaded(error, *names)
-        raise CheckpointError(f"{what} ({reason}); {remedy}") from None
+        is_remedied = isinstance(error, PqppError) and "; " in reason
+        raise ModelError(f"{what} ({reason})" + f"; {remedy}" * (not is_remedied)) from None
 
 
 def _folder_of(name: str, files: Sequence[str]) -> Path | None:
@@ -110,14 +113,14 @@ def load_tokenizer(name_or_path: str) -> Any:
     """Return a pretrained model's tokenizer, of a folder or of a name on the Hub.
 
     Raises:
-        CheckpointError: There is none that can be loaded.
+        ModelError: There is none that can be loaded.
 
     Example:
         >>> import tempfile
         >>> load_tokenizer(tempfile.mkdtemp())
         Traceback (most recent call last):
             ...
-        pqpp_backbones.errors.CheckpointError: ... holds no usable tokenizer (...); name ...
+        pqpp_backbones.errors.ModelError: ... holds no usable tokenizer (...); name ...
     """
     return _load("AutoTokenizer", "tokenizer", name_or_path)
 
@@ -188,24 +191,24 @@ def fetch(
         access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
-        CheckpointError: There is no such folder or repository, or it cannot be had offline; one
+        ModelError: There is no such folder or repository, or it cannot be had offline; one
             line.
 
     Example:
         >>> fetch("no-such-folder", "detector")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.CheckpointError: detector: there is no folder no-such-folder, ...
+        pqpp_backbones.errors.ModelError: detector: there is no folder no-such-folder, ...
     """
     folder = expanded(name)
     if folder.is_dir():
         return folder, Model(str(name), files_digest(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
-        raise CheckpointError(
+        raise ModelError(
             f"{what}: there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
         )
-    folder = pull_files(repository, WHOLE, at or revision, error=CheckpointError, **access)
+    folder = pull_files(repository, WHOLE, at or revision, error=ModelError, **access)
     return folder, Model(repository, folder.name)
 
 
@@ -248,21 +251,21 @@ def load_model(
         revision: As for `fetch`.
 
     Raises:
-        CheckpointError: It cannot be had, is of another kind or not whole, or `dtype` is none.
+        ModelError: It cannot be had, is of another kind or not whole, or `dtype` is none.
         MissingExtraError: torch or transformers is not installed.
 
     Example:
         >>> load_model("no-such-folder", "AutoModel", "CLIP", dtype="int8")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.CheckpointError: `dtype` is 'int8'; choose among float32, ...
+        pqpp_backbones.errors.ModelError: `dtype` is 'int8'; choose among float32, ...
     """
     with needing(what, "models"):
         import torch
         import transformers
 
     if dtype not in DTYPES:
-        raise CheckpointError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
+        raise ModelError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
     folder, source = fetch(name, what, revision)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
     with loading(f"{name} holds no usable {what}", remedy, str(folder), files=()):
@@ -283,7 +286,7 @@ def load_model(
             folder, trust_remote_code=False, **local
         )
         if report["missing_keys"]:  # they would be random
-            raise CheckpointError(f"its weights lack {min(report['missing_keys'])!r}")
+            raise ModelError(f"its weights lack {min(report['missing_keys'])!r}")
     device = usual_device() if device is None else device
     return Loaded(put_on(model.eval(), device), processor, source, device, dtype)
 
@@ -292,14 +295,14 @@ def put_on(model: Any, device: Any) -> Any:
     """Move a model to a device, and return it.
 
     Raises:
-        CheckpointError: There is no such device, or no room on it.
+        ModelError: There is no such device, or no room on it.
 
     Example:
         >>> import torch
         >>> put_on(torch.nn.Linear(1, 1), "gpu")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.CheckpointError: `device` is 'gpu' (...); give cpu, cuda or ...
+        pqpp_backbones.errors.ModelError: `device` is 'gpu' (...); give cpu, cuda or ...
     """
     import torch
 
@@ -308,7 +311,7 @@ def put_on(model: Any, device: Any) -> Any:
     except (RuntimeError, TypeError, ValueError, AssertionError) as error:
         reason = in_a_line(error, named=False).partition(". ")[0]
         line = f"`device` is {device!r} ({reason:.100}); give cpu, cuda or cuda:NUMBER"
-        raise CheckpointError(line) from None
+        raise ModelError(line) from None
 
 
 def usual_device() -> str:
@@ -329,7 +332,7 @@ def check_ids(ids: Any, model: Any) -> None:
     """Refuse tokens that a model has no vector for: its tokenizer is another model's.
 
     Raises:
-        CheckpointError: There are such.
+        ModelError: There are such.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -338,7 +341,7 @@ def check_ids(ids: Any, model: Any) -> None:
         >>> check_ids(np.array([[2, 3]]), model)
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.CheckpointError: the tokenizer gives the token 3, the ...
+        pqpp_backbones.errors.ModelError: the tokenizer gives the token 3, the ...
     """
     try:
         known = model.get_input_embeddings().num_embeddings
@@ -346,7 +349,7 @@ def check_ids(ids: Any, model: Any) -> None:
         return
     highest = int(ids.max())
     if highest >= known:
-        raise CheckpointError(
+        raise ModelError(
             f"the tokenizer gives the token {highest}, the model knows 0 to {known - 1}; give the "
             "tokenizer that it was trained with"
         )
@@ -378,49 +381,34 @@ class StrictLoading:
         other shapes are let pass with `ignore_mismatched_sizes=True`.
 
         Raises:
-            CheckpointError: The weights are no safetensors, are not all there or do not fit, or
+            ModelError: The weights are no safetensors, are not all there or do not fit, or
                 the format is newer than this version reads.
         """
-        where = pretrained_model_name_or_path
-        folders = [Path(str(where))] if Path(str(where)).is_dir() else []
-        for folder in folders:
-            check_foreign(folder)
-        check_format(where, kwargs.get("config"))
+        where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True
-        try:
-            with building_within(*folders):
+        with loading(f"{where} is not usable", _AGAIN, where, files=()):
+            check_format(where, kwargs.get("config"))
+            try:
                 model, report = super().from_pretrained(
-                    where, *args, output_loading_info=True, **kwargs
+                    pretrained_model_name_or_path, *args, output_loading_info=True, **kwargs
                 )
-        except Exception as error:  # whatever a foreign configuration may bring about
-            said = _why_not_whole(error)
-            # The texts of the Hub's client may hold a token.
-            if isinstance(error, CheckpointError) or not (said or folders):
-                raise
-            said = said or f"is not usable ({in_a_line(error)})"
-            raise CheckpointError(f"{where} {said}; {_AGAIN}") from error
-        check_format(where, model.config)
-        missing = sorted(report["missing_keys"])
-        if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise CheckpointError(
-                f"{where}: {WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}; {_AGAIN}"
-            )
-        if not is_finite(model):
-            raise CheckpointError(f"{where}: {WEIGHTS} holds NaN or infinite values; {_AGAIN}")
+            except (OSError, RuntimeError) as error:
+                if "no file named" in str(error):
+                    line = f"{WEIGHTS} is missing; other formats can hold code and are not loaded"
+                    raise ModelError(line) from None
+                if "mismatch" not in str(error):
+                    raise
+                line = f"{WEIGHTS} does not fit {CONFIG}: some weights have other shapes"
+                raise ModelError(line) from None
+            check_format(where, model.config)
+            missing = sorted(report["missing_keys"])
+            if missing:
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}")
+            if not is_finite(model):
+                raise ModelError(f"{WEIGHTS} holds NaN or infinite values")
         return (model, report) if wanted else model
-
-
-def _why_not_whole(error: Exception) -> str | None:
-    """Return what transformers' texts say of weights that lack or don't fit, None for others."""
-    if isinstance(error, RuntimeError) and "mismatch" in str(error):
-        return f"has a {WEIGHTS} that does not fit {CONFIG}: some weights have other shapes"
-    if type(error).__name__ == "SafetensorError":
-        return f"cannot be used: {WEIGHTS} is not readable ({error})"
-    if isinstance(error, OSError) and "safetensors" in str(error):
-        return f"has no {WEIGHTS}; weights in other formats, which can hold code, are not loaded"
-    return None
 
 
 def check_format(where: Any, config: Any) -> None:

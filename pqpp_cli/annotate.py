@@ -15,9 +15,9 @@ from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
 from pqpp_cli.output import emit
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ class Annotate(Group):
 
 
 class StudyFile(Group):
-    """A study."""
+    """A study.
 
-    study: str = option(
-        NEEDED, "the study file, like study.yaml", path="file", word=True, library="path"
-    )
+    Attributes:
+        study: The study file, like study.yaml.
+    """
+
+    study: str = option(NEEDED, path="file", word=True, library="path")
 
     @contextlib.contextmanager
     def opened(self, output: str | None = None) -> Iterator[Store]:
@@ -147,14 +149,13 @@ class AnnotateExport(StudyFile, Command):
       pqpp annotate export study.yaml --output votes --format label-studio
 
     The `pqpp build` command that fits the study is printed.
+
+    Attributes:
+        format: Of tables, or a tool's records.
     """
 
     output: str = option(NEEDED, "the folder to write", path="output")
-    format: str = option(
-        "csv",
-        "of tables, or a tool's records",
-        choices=("csv", "parquet", "label-studio", "argilla"),
-    )
+    format: str = option("csv", choices=("csv", "parquet", "label-studio", "argilla"))
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -208,16 +209,14 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
     if wanted prompt_id, model (`reference` for a true photo), control and training (yes or no) and
     expected (the right answer of a training item). Each image is opened and hashed before anything
     is written. All else stands in the study file, with comments; edit it whenever you like.
+
+    Attributes:
+        from_format: The tool that wrote the file, whose prompts and images are taken.
     """
 
     dataset: str | None = option(None, "take prompts and images from a dataset instead")
     file: str | None = option(None, "the table of prompts and images", path="file")
-    from_format: str | None = option(
-        None,
-        "the tool that wrote the file, whose prompts and images are taken",
-        choices=("label-studio", "argilla"),
-        also=("from",),
-    )
+    from_format: str | None = option(None, choices=("label-studio", "argilla"), also=("from",))
     image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
@@ -234,9 +233,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise RecipeError(
-                    f"`set` {name}: it has an option or a word of its own; see --help"
-                )
+                raise PqppError(f"`set` {name}: it has an option of its own; see --help")
 
     def run(self) -> None:
         """Make a study, or add prompts to one."""
@@ -250,9 +247,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             return
         place = Path(self.study)
         if place.exists():
-            raise RecipeError(
-                f"{place} is there already; `add` adds prompts to it, or name another"
-            )
+            raise PqppError(f"{place} is there already; `add` adds to it, or name another")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
         if self.title is not None:
@@ -300,7 +295,7 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
-        RecipeError: A group has a value already.
+        PqppError: A group has a value already.
 
     Example:
         >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
@@ -310,12 +305,12 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
     for name, value in given.items():
         *groups, last = name.split(".")
         if not all([*groups, last]):
-            raise RecipeError(f"`set` {name}={value}: write it like control.count=20")
+            raise PqppError(f"`set` {name}={value}: write it like control.count=20")
         place = settings
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise RecipeError(f"`set` {name}={value}: {group} has a value already")
+                raise PqppError(f"`set` {name}={value}: {group} has a value already")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:
@@ -356,11 +351,9 @@ class AnnotateInvite(StudyFile, Address, Command):
         """Check that a password is somebody's, and that somebody has one."""
         super().__post_init__()
         if self.password_file and not self.name:
-            raise RecipeError("`password_file`: say whose it is by `name`")
+            raise PqppError("`password_file`: say whose it is by `name`")
         if self.name and not (self.password_file or self.list or self.revoke is not None):
-            raise RecipeError(
-                "`name`: give the password by `password_file` FILE, - is standard input"
-            )
+            raise PqppError("`name`: give the password by `password_file` FILE, - is stdin")
 
     def run(self) -> None:
         """Make links, list them, end one, or add a person with a password."""
@@ -372,8 +365,10 @@ class AnnotateInvite(StudyFile, Address, Command):
                 print(f"revoked: link {self.revoke}")
             elif self.list:
                 print(f"{'id':>6}  {'role':9}  {'state':8}  label")
-                for invitation in all_links(store):
-                    print(visible(_line_of(invitation, store.clock())))
+                for link in all_links(store):
+                    state = link.state(store.clock())
+                    state = "shared" if link.is_shared and state == "open" else state
+                    print(visible(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}"))
             elif self.name:
                 self._add_person(store, self.name)
             else:
@@ -400,32 +395,18 @@ class AnnotateInvite(StudyFile, Address, Command):
         """Add a person with a password, or give one that is there another password."""
         from pqpp_annotation.store.people import add_person, find_person, set_password
 
-        password = _password_in(self.password_file or "-")
-        known = find_person(store, name)
+        path = self.password_file or "-"
+        try:
+            line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
+        except UnicodeDecodeError:
+            raise PqppError(f"`password_file` {path}: it is not text") from None
+        password, known = line.strip("\r\n"), find_person(store, name)
         if known is not None:
             set_password(store, known.id, password)
             print(visible(f"changed: the password of {known.name}; sessions have ended"))
             return
         person = add_person(store, name, self.role, password)
         print(visible(f"added: {person.name} ({person.role}), who signs in by a password"))
-
-
-def _password_in(path: str) -> str:
-    try:
-        line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
-    except UnicodeDecodeError:
-        raise RecipeError(f"`password_file` {path}: it is not text") from None
-    return line.strip("\r\n")
-
-
-def _line_of(invitation: Any, now: int) -> str:
-    """Return an invitation in a line."""
-    state = "used" if invitation.person_id else "shared" if invitation.is_shared else "not used"
-    if invitation.revoked:
-        state = "revoked"
-    elif invitation.expires <= now:
-        state = "expired"
-    return f"{invitation.id:>6}  {invitation.role:9}  {state:8}  {invitation.label}"
 
 
 class AnnotateServe(StudyFile, Command):
@@ -443,6 +424,10 @@ class AnnotateServe(StudyFile, Command):
     --url is where people reach it, like https://study.example.org/colours: all links that are made
     from then on have it, and what stands behind the host is the path below which a proxy serves the
     study. Several processes (--workers) need a database in PostgreSQL.
+
+    Attributes:
+        allow_http: Let people sign in over a network without TLS; what they send can be read on the
+            way.
     """
 
     host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
@@ -452,11 +437,7 @@ class AnnotateServe(StudyFile, Command):
     workers: int = option(1, "processes; more than one on PostgreSQL only", least=1)
     certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
     key: str | None = option(None, "its key, in PEM form", path="file")
-    allow_http: bool = option(
-        False,
-        "let people sign in over a network without TLS; what they send can be read on the way",
-        library="allows_http",
-    )
+    allow_http: bool = option(False, library="allows_http")
 
     def run(self) -> None:
         """Serve."""

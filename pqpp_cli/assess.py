@@ -23,8 +23,9 @@ from pqpp_feedback.assessors import (
     VistarOptions,
     VqaOptions,
 )
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
@@ -50,15 +51,15 @@ _NAMED = 3
 
 
 class Gallery(Group):
-    """A page of verdicts."""
+    """A page of verdicts.
+
+    Attributes:
+        people: People's answers, to say how well the verdicts agree: image (or prompt_id and model)
+            and matched.
+    """
 
     image_dir: str | None = option(None, "the images, see below", path="images")
-    people: str | None = option(
-        None,
-        "people's answers, to say how well the verdicts agree: image (or prompt_id and model) and "
-        "matched",
-        path="file",
-    )
+    people: str | None = option(None, path="file")
     embed: bool = option(False, "put small copies of images into the page (default: link them)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
@@ -78,15 +79,17 @@ class Gallery(Group):
 
 
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
-    """A run of an assessor, whose options stand beside these and open it."""
+    """A run of an assessor, whose options stand beside these and open it.
+
+    Attributes:
+        gallery: Also as a page; needs --image-dir.
+    """
 
     FOOTNOTE = EPILOG
     SHARD_SIZE = 100
     file: str | None = option(None, "prompts: prompt, prompt_id and further columns", path="file")
     output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
-    gallery: str | None = option(
-        None, "also as a page; needs --image-dir", path="output file", endings=PAGES
-    )
+    gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table of other assessors or other models")
     batch_size: int = option(16, "images at once", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 100)")
@@ -95,19 +98,19 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         """Refuse before anything is loaded what would fail after the work."""
         super().__post_init__()
         if self.file and self.dataset:
-            raise RecipeError("`file` and `dataset` both name prompts; give one")
+            raise PqppError("`file` and `dataset` both name prompts; give one")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
-            raise RecipeError("`image_dir` or `evidence`: give one, the images or what was seen")
+            raise PqppError("`image_dir` or `evidence`: give one, the images or what was seen")
         if self.gallery and self.image_dir is None:
-            raise RecipeError("`gallery`: it shows the images; add `image_dir` DIR")
+            raise PqppError("`gallery`: it shows the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
-            raise RecipeError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
+            raise PqppError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise RecipeError(f"`output` {self.output}: shards are written into a folder")
+            raise PqppError(f"`output` {self.output}: shards are written into a folder")
         if not self.in_shards and not is_file:
-            raise RecipeError(f"`output` {self.output}: name a file in .parquet")
+            raise PqppError(f"`output` {self.output}: name a file in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.people import read_people
@@ -171,7 +174,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         first = next(rows, None)
         if first is None:
             names = " or ".join(assessor.name for assessor in assessors)
-            raise RecipeError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+            raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
         count = write_verdicts(self.output, itertools.chain([first], rows))
         note(f"{count} rows scored again: {self.output}")
 
@@ -183,7 +186,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         lacking = [picture for picture in pictures if picture.problem]
         if len(lacking) == len(pictures):
             first = lacking[0]
-            raise RecipeError(
+            raise PqppError(
                 f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
                 f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
             )
@@ -301,17 +304,14 @@ class AssessRahf(Assessing, RahfOptions, Command):
       pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html \
         --embed --sort-by plausibility
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
+
+    Attributes:
+        overlays: Also write each image tinted by each heatmap, as PNG.
+        sort_by: Of the gallery: lowest first, by this score.
     """
 
-    overlays: str | None = option(
-        None,
-        "also write each image tinted by each heatmap, as PNG",
-        path="output",
-        goes_with="image_dir",
-    )
-    sort_by: str | None = option(
-        None, "of the gallery: lowest first, by this score", metavar="SCORE", goes_with="gallery"
-    )
+    overlays: str | None = option(None, path="output", goes_with="image_dir")
+    sort_by: str | None = option(None, metavar="SCORE", goes_with="gallery")
 
     def __post_init__(self) -> None:
         """Refuse before anything is read what would fail after the work."""
@@ -358,15 +358,13 @@ class AssessVistar(Assessing, VistarOptions, Command):
     control parameters of a prompt: text; light; panels, subject, layout; count, postures,
     expressions; objects. Every number that the paper does not print is in
     pqpp_feedback/vistar/vistar_choices.yaml.
+
+    Attributes:
+        card: Also write the card, which says every choice that the paper leaves open.
     """
 
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
-    card: str | None = option(
-        None,
-        "also write the card, which says every choice that the paper leaves open",
-        path="output file",
-        endings=(".md", ".txt"),
-    )
+    card: str | None = option(None, path="output file", endings=(".md", ".txt"))
 
     def finish(self) -> None:
         """Write the card."""

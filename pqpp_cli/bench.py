@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
 from pqpp_cli.output import emit, note
+from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ class BenchConqa(DataDir, FigureTables, Command):
 
     examples:
       pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
+
+    Attributes:
+        runs: Runs of TREC, as of pqpp search.
     """
 
-    runs: dict[str, str] = option(
-        NEEDED, "runs of TREC, as of pqpp search", metavar="[NAME=]FILE", path="file", several=True
-    )
+    runs: dict[str, str] = option(NEEDED, metavar="[NAME=]FILE", path="file", several=True)
 
     def run(self) -> None:
         """Print the tables."""
@@ -70,23 +72,22 @@ _OF_TABLE = {
 
 
 class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
-    """Predictors, and the rows on which they are compared."""
+    """Predictors, and the rows on which they are compared.
 
-    dataset: str | None = option(
-        None,
-        "the benchmark: a listed name, OWNER/REPOSITORY, a folder or a table, with the prompts in "
-        "the column prompt (default: pqpp-v1.0, the release of the paper and of all published "
-        "figures; pqpp is v1.1)",
-    )
+    Attributes:
+        dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table, with the
+            prompts in the column prompt (default: pqpp-v1.0, the release of the paper and of all
+            published figures; pqpp is v1.1).
+        split: Its split (default: validation; a table is taken as a whole).
+        targets: What to predict, names of columns of the benchmark (default: all that the benchmark
+            has).
+    """
+
+    dataset: str | None = None
     subset: str | None = option(None, "its configuration (of the dataset or pqpp)", goes_with="")
-    split: str | None = option(
-        None, "its split (default: validation; a table is taken as a whole)", goes_with=""
-    )
+    split: str | None = option(None, goes_with="")
     data_dir: str | None = option(None, goes_with="")
-    targets: tuple[str, ...] | None = option(
-        None,
-        "what to predict, names of columns of the benchmark (default: all that the benchmark has)",
-    )
+    targets: tuple[str, ...] | None = None
 
     @property
     def asked_split(self) -> str | None:
@@ -150,90 +151,68 @@ class BenchPredictors(Compared):
     n is the number that remains. The notes name the split of each published row. A predictor that
     was fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its
     place where there is one.
+
+    Attributes:
+        table: Which table, see below.
+        scores: With --table generalisation: another set, a table (FILE) or a dataset (a folder,
+            OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in
+            COLUMN; may be repeated.
+        baseline: Test every predictor against this one, on the same prompts.
+        fitted_to: With --table cross-dataset: the source of the prompts that the predictors were
+            fitted to (default: mscoco).
+        metrics: With --table automatic-metrics: a table with prompt_id or prompt and a column for
+            each metric, one row per prompt or image.
+        metric: Which target a column of --metrics stands for, where its name doesn't say so like
+            sdxl_hpsv2; may be repeated.
+        eval_results: Also write each predictor's results for the Hub's leaderboards,
+            DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them.
+        listed_as: With --eval-results: the benchmark on the Hub, where --dataset is a folder or a
+            private repository of the same rows.
+        explain: With --report: colour the words of the easiest and hardest prompts by what they add
+            to the prediction, for predictors of texts.
     """
 
     table: str = option(
         "main",
-        "which table, see below",
-        (
+        choices=(
             *("main", "cross-model", "cross-dataset", "cross-task", "by-source"),
             *("automatic-metrics", "generalisation"),
         ),
     )
     published: bool = option(True, "leave the published figures out")
-    scores: tuple[str, ...] = option(
-        (),
-        "with --table generalisation: another set, a table (FILE) or a dataset (a folder, "
-        "OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in "
-        "COLUMN; may be repeated",
-        metavar="DATA:COLUMN",
-        path="name",
-    )
-    baseline: str | None = option(
-        None, "test every predictor against this one, on the same prompts"
-    )
-    fitted_to: str | None = option(
-        None,
-        "with --table cross-dataset: the source of the prompts that the predictors were fitted to "
-        "(default: mscoco)",
-        metavar="SOURCE",
-    )
-    metrics: str | None = option(
-        None,
-        "with --table automatic-metrics: a table with prompt_id or prompt and a column for each "
-        "metric, one row per prompt or image",
-        path="file",
-    )
-    metric: dict[str, str] = option(
-        {},
-        "which target a column of --metrics stands for, where its name doesn't say so like "
-        "sdxl_hpsv2; may be repeated",
-        metavar="COLUMN=TARGET",
-    )
+    scores: tuple[str, ...] = option((), metavar="DATA:COLUMN", path="name")
+    baseline: str | None = None
+    fitted_to: str | None = option(None, metavar="SOURCE")
+    metrics: str | None = option(None, path="file")
+    metric: dict[str, str] = option({}, metavar="COLUMN=TARGET")
     report: str | None = option(None, "also a page with charts", path="output file", endings=PAGES)
-    eval_results: str | None = option(
-        None,
-        "also write each predictor's results for the Hub's leaderboards, "
-        "DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them",
-        path="output",
-    )
-    listed_as: str | None = option(
-        None,
-        "with --eval-results: the benchmark on the Hub, where --dataset is a folder or a private "
-        "repository of the same rows",
-        metavar="OWNER/DATASET",
-        goes_with="eval_results",
-    )
+    eval_results: str | None = option(None, path="output")
+    listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
     spaces: bool = option(True, "leave out pictures of predictors' spaces, by t-SNE (pqpp[plots])")
-    explain: bool = option(
-        False,
-        "with --report: colour the words of the easiest and hardest prompts by what they add to "
-        "the prediction, for predictors of texts",
-        goes_with="report",
-    )
+    explain: bool = option(False, goes_with="report")
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise RecipeError(
+                raise PqppError(
                     f"`{name}`: only `table` {table} has it; leave it out, or take that table"
                 )
         if self.table == "automatic-metrics" and self.metrics is None:
-            raise RecipeError(
+            raise PqppError(
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
                 "per metric, like sdxl_hpsv2"
             )
         if self.eval_results and self.table != "main":
-            raise RecipeError("`eval_results`: leaderboards are of `table` main; take that table")
+            raise PqppError("`eval_results`: leaderboards are of `table` main; take that table")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise RecipeError(
+            raise PqppError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
             )
         for name in ("report", "baseline", "image_dir"):
             if self.table == "generalisation" and getattr(self, name):
-                raise RecipeError(
+                raise PqppError(
                     f"`{name}`: `table` generalisation has none; leave it out, or take another "
                     "table"
                 )
@@ -255,22 +234,18 @@ class BenchPredictors(Compared):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
         if self.eval_results:
-            self._write_results(run)
+            from pqpp_models.bench.eval_results import write_results
+
+            named = self.listed_as or self.dataset or ""
+            files, lines = write_results(run, self.eval_results, named, not self.listed_as)
+            note(*lines)
+            for file in files:
+                print(f"written: {file}", file=sys.stderr)
         if self.report:
             spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"without pictures of spaces: {reason}")
             emit(render_report(run, published, spaces, self.explain), self.report)
-
-    def _write_results(self, run: BenchRun) -> None:
-        """Write the results for the Hub, and say where."""
-        from pqpp_models.bench.eval_results import write_results
-
-        named = self.listed_as or self.dataset or ""
-        files, lines = write_results(run, self.eval_results or ".", named, not self.listed_as)
-        note(*lines)
-        for file in files:
-            print(f"written: {file}", file=sys.stderr)
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""
@@ -315,11 +290,12 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
     examples:
       pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
+
+    Attributes:
+        models: RAHF models.
     """
 
-    models: tuple[str, ...] = option(
-        (), "RAHF models", metavar="NAME_OR_PATH[,...]", path="name", commas=True
-    )
+    models: tuple[str, ...] = option((), metavar="NAME_OR_PATH[,...]", path="name", commas=True)
     split: str = option("validation", "its split", ("train", "validation", "test"))
     clip: str | None = option(None, "also a CLIP-like model: similarity, gradient", path="name")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1 with images", path="folder")
@@ -350,14 +326,13 @@ class BenchRouting(FigureTables, Compared):
 
     Prompts go to the weaker or the stronger of two models (--targets, PQPP's are GLIDE and SDXL),
     by the predicted gain, or the paper's rule: by how low the weaker one's prediction is.
+
+    Attributes:
+        plot: Also draw the curves, as PNG, PDF or SVG.
     """
 
     plot: str | None = option(
-        None,
-        "also draw the curves, as PNG, PDF or SVG",
-        path="output file",
-        endings=PICTURES,
-        holds=("text", "PNG", "PDF"),
+        None, path="output file", endings=PICTURES, holds=("text", "PNG", "PDF")
     )
 
     def run(self) -> None:
@@ -380,21 +355,17 @@ class BenchVistar(FigureTables, Command):
 
     examples:
       pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
+
+    Attributes:
+        verdicts: Scores of images: what pqpp assess wrote, or a table with image, score and, if
+            told, routine, angle, generator and prompt_id; may be repeated.
+        roles: How much each angle counts for a role, in YAML (default: equal weights for the three
+            roles that the paper names).
     """
 
-    verdicts: tuple[str, ...] = option(
-        NEEDED,
-        "scores of images: what pqpp assess wrote, or a table with image, score and, if told, "
-        "routine, angle, generator and prompt_id; may be repeated",
-        path="file",
-    )
+    verdicts: tuple[str, ...] = option(NEEDED, path="file")
     people: str | None = option(None, "image_a, image_b, choice (a, b, tie), angle", path="file")
-    roles: str | None = option(
-        None,
-        "how much each angle counts for a role, in YAML (default: equal weights for the three "
-        "roles that the paper names)",
-        path="file",
-    )
+    roles: str | None = option(None, path="file")
 
     def run(self) -> None:
         """Print the tables."""

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
+from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ _FLAGGED_SAID = 20
 
 
 def _formats() -> list[str]:
-    from pqpp_datasets.own_benchmark.formats import format_names
+    from pqpp_datasets.own_benchmark.formats import FORMATS
 
-    return format_names()
+    return list(FORMATS)
 
 
 class ReadingOptions(Group):
@@ -71,32 +72,28 @@ class RuleOptions(Group):
 
 
 class KeepingOptions(Group):
-    """What is written beside the scores."""
+    """What is written beside the scores.
+
+    Attributes:
+        keep_images: Names, addresses or pictures of what was judged.
+        pseudonym_key: Random bytes that number annotators, so that equal votes give equal files
+            (default: none).
+        license: Licence of the data, like cc-by-4.0; needed for a push to the Hub.
+        language: Of the prompts, like en,de (default: as found).
+        annotations_creators: Who judged: crowdsourced, expert-generated, machine-generated, found
+            or other.
+    """
 
     TITLE = "what is kept and told"
-    keep_images: str = option(
-        "path", "names, addresses or pictures of what was judged", ("path", "url", "bytes", "none")
-    )
+    keep_images: str = option("path", choices=("path", "url", "bytes", "none"))
     image_dir: str | None = option(None, "folder of the judged images", path="images")
     votes: bool = option(True, "do not keep the votes")
     keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
-    pseudonym_key: str | None = option(
-        None,
-        "random bytes that number annotators, so that equal votes give equal files (default: none)",
-        path="file",
-    )
-    license: str | None = option(
-        None, "licence of the data, like cc-by-4.0; needed for a push to the Hub", metavar="KEY"
-    )
-    language: tuple[str, ...] = option(
-        (), "of the prompts, like en,de (default: as found)", metavar="CODE,..."
-    )
+    pseudonym_key: str | None = option(None, path="file")
+    license: str | None = option(None, metavar="KEY")
+    language: tuple[str, ...] = option((), metavar="CODE,...")
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
-    annotations_creators: str = option(
-        "other",
-        "who judged: crowdsourced, expert-generated, machine-generated, found or other",
-        metavar="KEY",
-    )
+    annotations_creators: str = option("other", metavar="KEY")
 
 
 class Build(
@@ -140,27 +137,20 @@ class Build(
     positive (the share of positive votes), robust (a mean in which those whom the others bear out
     weigh more); a prompt's score is the mean over its images. The folder loads by
     load_dataset("my-benchmark") and can be pushed as it is.
+
+    Attributes:
+        judgments: Judgments of generated images.
+        preferences: Which of two models' images is preferred.
+        rankings: People's ranks of images, 1 for the best.
+        runs: Retrieval results: tables, or runs of TREC, with the model that made each.
+        relevance: Votes on results: tables, or qrels of TREC.
     """
 
-    judgments: tuple[str, ...] | None = option(
-        None, "judgments of generated images", path="file", word="too", several=True
-    )
-    preferences: tuple[str, ...] | None = option(
-        None, "which of two models' images is preferred", path="file", several=True
-    )
-    rankings: tuple[str, ...] | None = option(
-        None, "people's ranks of images, 1 for the best", path="file", several=True
-    )
-    runs: tuple[str, ...] | None = option(
-        None,
-        "retrieval results: tables, or runs of TREC, with the model that made each",
-        metavar="[MODEL=]FILE",
-        path="file",
-        several=True,
-    )
-    relevance: tuple[str, ...] | None = option(
-        None, "votes on results: tables, or qrels of TREC", path="file", several=True
-    )
+    judgments: tuple[str, ...] | None = option(None, path="file", word="too", several=True)
+    preferences: tuple[str, ...] | None = option(None, path="file", several=True)
+    rankings: tuple[str, ...] | None = option(None, path="file", several=True)
+    runs: tuple[str, ...] | None = option(None, metavar="[MODEL=]FILE", path="file", several=True)
+    relevance: tuple[str, ...] | None = option(None, path="file", several=True)
     output: str = option(NEEDED, "the folder to write", path="output")
     name: str = option("My benchmark", "the benchmark's name, for its card")
 
@@ -169,7 +159,7 @@ class Build(
         super().__post_init__()
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # what `datasets` takes
-                raise RecipeError(f"`fractions` {name}: write them like train=0.8,test=0.2")
+                raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
@@ -179,8 +169,12 @@ class Build(
         from pqpp_models.text.reading.language import language_codes
 
         keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
-        options = BuildOptions(**self.arguments(BuildOptions), progress=sys.stderr.isatty())
-        runs = _named_runs(self.runs)
+        options = BuildOptions(**self.arguments(BuildOptions))
+        words = self.runs or ()
+        named = dict(word.split("=", 1) for word in words if "=" in word)
+        if named and len(named) < len(words):
+            raise PqppError(f"`runs` {' '.join(words)}: give each file a model of its own")
+        runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
         if not self.language:
@@ -201,14 +195,6 @@ class Build(
         print(visible(f"written: {folder} (quality report: {report})"))
 
 
-def _named_runs(words: tuple[str, ...] | None) -> tuple[str, ...] | dict[str, str] | None:
-    """Return files of runs by the models that made them, or as they came where none is named."""
-    pairs = dict(word.split("=", 1) for word in words or () if "=" in word)
-    if pairs and len(pairs) < len(words or ()):
-        raise RecipeError(f"`runs` {' '.join(words or ())}: give each file a model of its own")
-    return pairs or words
-
-
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
     """Give what came of a build, for people."""
     yield from built.notes
@@ -223,7 +209,7 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]
         yield f"annotators: {admitted} of {len(annotators)} admitted"
         flagged = [(annotator.name, annotator.flag) for annotator in annotators if annotator.flag]
     ratings = built.generation.table.annotator_names if built.generation else []
-    pairs = built.preferences.choices.annotator_names if built.preferences else []
+    pairs = built.preferences.voters if built.preferences else []
     of_pairs = built.preferences.flagged if built.preferences else []
     for names, people in ((ratings, flagged), (pairs, of_pairs)):
         shown = dict(zip(names, keeping.shown(names), strict=True))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
-from pqpp_files.errors import FileError
-from pqpp_files.options.option import NEEDED, Options, RecipeError, fields_of, option
+from pqpp_files.errors import FileError, PqppError
+from pqpp_files.options.option import (
+    NEEDED,
+    PARAMETER,
+    Options,
+    fields_of,
+    first_sentence,
+    option,
+)
 from pqpp_files.paths import check_output, check_output_folder, expanded, refuse_other_kind
 
 LIBRARY: Any = MISSING
@@ -22,7 +29,6 @@ PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
 _LISTING = "metadata"  # the table that says what a folder's images show
 _FIELDS = "__dataclass_fields__"
-_PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
 _METAVARS = {
     **{"file": "FILE", "output file": "FILE", "name": "NAME_OR_PATH"},
@@ -32,23 +38,11 @@ _METAVARS = {
 """What stands behind a flag if nothing is said, by its path or its type; else its name."""
 
 
-def first_sentence(text: str | None) -> str:
-    """Return the first sentence without its capital and stop, for a line of `--help`.
-
-    Example:
-        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
-        'where it runs; a GPU if there is one'
-    """
-    first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
-    is_plain = first.partition(" ")[0][1:].islower() or first[1:2] in ("", " ")
-    return first[:1].lower() + first[1:] if is_plain else first
-
-
 def _declared(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give the parameters of MODULE:NAME, each as `option` declares it."""
     module, _, name = place.partition(":")
     function = getattr(importlib.import_module(module), name)
-    texts = dict(_PARAMETER.findall(inspect.getdoc(function) or ""))
+    texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
     made = {field.name: field.default_factory for field in getattr(function, _FIELDS, {}).values()}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         default = NEEDED if parameter.default is parameter.empty else parameter.default
@@ -78,9 +72,9 @@ class Group(Options):
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
         """Take the examples, and what follows them, from the docstring: they stand below."""
         super().__init_subclass__()
-        description, sign, examples = inspect.cleandoc(cls.__doc__ or "").partition("\nexamples:\n")
+        text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
+        cls.__doc__, sign, examples = text.partition("\nexamples:\n")
         if sign:
-            cls.__doc__ = description
             cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
         cls._takes = takes
         if not takes:
@@ -125,13 +119,13 @@ class Group(Options):
         """Refuse none, or several, of options that are ways to say the same.
 
         Raises:
-            RecipeError: One line that names those that came, or all.
+            PqppError: One line that names those that came, or all.
         """
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             came = " and ".join(given) or "none of them"
-            raise RecipeError(f"give one of {ways}; {came} came")
+            raise PqppError(f"give one of {ways}; {came} came")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace; see `file_kind`."""
@@ -183,7 +177,7 @@ def check_outputs(command: Any) -> None:
     What is replaced must be of the kind of file that is written.
 
     Raises:
-        RecipeError: One line that names the option.
+        PqppError: One line that names the option.
     """
     roles = {field.name: command.role_of(field.name) for field in fields_of(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
@@ -200,7 +194,7 @@ def check_outputs(command: Any) -> None:
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
         if endings and not is_folder and not path.lower().endswith(tuple(endings)):
-            raise RecipeError(f"`{name}` {path}: name a file in {', '.join(endings)}")
+            raise PqppError(f"`{name}` {path}: name a file in {', '.join(endings)}")
         try:
             if is_folder:
                 check_output_folder(path, inputs=inputs)
@@ -213,10 +207,10 @@ def check_outputs(command: Any) -> None:
             _refuse_in_folders(path, folders)
             _refuse_in_folders(path, images if is_listing or not beside_images else ())
         except FileError as error:
-            raise RecipeError(f"`{name}` {error}") from None
+            raise PqppError(f"`{name}` {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
-        raise RecipeError(f"{' and '.join(twice)} are one file; name two")
+        raise PqppError(f"{' and '.join(twice)} are one file; name two")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
@@ -230,7 +224,11 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
 
 def _named_in(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
     """Return the files, or the folders, that the values of options name."""
-    return [text for text in sorted(set(_candidates(value))) if text and _is(text, is_there)]
+    found = []
+    for text in sorted(set(_candidates(value)) - {""}):
+        with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
+            found += [text] if is_there(expanded(text)) else []
+    return found
 
 
 def _candidates(value: Any) -> Iterator[str]:
@@ -243,10 +241,3 @@ def _candidates(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _candidates(item)
-
-
-def _is(text: str, is_there: Callable[[Path], bool]) -> bool:
-    try:
-        return is_there(expanded(text))
-    except (OSError, ValueError, RuntimeError):  # too long for a name, or with a zero
-        return False

@@ -58,7 +58,7 @@ def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
     """
     if not path:
         return COMMANDS
-    from pqpp_cli.command import first_sentence
+    from pqpp_files.options.option import first_sentence
 
     classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
     return {words_of(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
@@ -150,16 +150,12 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
     else:
         parser.description = (about.__doc__ or "").partition("\n\n")[2]
     shared = getattr(about, "EPILOG", "") or getattr(group, "EPILOG", "")
-    parser.epilog = vars(about).get("EPILOG") or _examples_of(path, shared)
+    own = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"  # of a group's examples
+    examples = re.findall(own, shared, re.MULTILINE)
+    of_group = "\n".join(["examples:", *examples]) if examples else ""
+    parser.epilog = vars(about).get("EPILOG") or of_group
     if usual or not hasattr(about, "run"):
         _add_commands(parser, path, words, is_optional=usual is not None)
-
-
-def _examples_of(path: tuple[str, ...], epilog: str) -> str:
-    """Return what a group's examples show of one of its subcommands."""
-    own = rf"^  pqpp {' '.join(path)}\b.*(?:\n   .*)*"
-    examples = re.findall(own, epilog, re.MULTILINE)
-    return "\n".join(["examples:", *examples]) if examples else ""
 
 
 def _imported(name: str) -> ModuleType:

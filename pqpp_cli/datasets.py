@@ -35,21 +35,18 @@ class DatasetsExport(Command):
 
     The configurations of one benchmark come into a folder, the first one named as the default.
     It loads by load_dataset("FOLDER"), with or without this package.
+
+    Attributes:
+        subset: Configurations.
+        load_option: An option of the load, like relevance_rule=majority.
     """
 
     subset: tuple[str, ...] = option(
-        NEEDED,
-        "configurations",
-        metavar="NAME[,NAME...]",
-        word="too",
-        commas=True,
-        known=configurations,
+        NEEDED, metavar="NAME[,NAME...]", word="too", commas=True, known=configurations
     )
     output: str = option(NEEDED, "the folder to write", path="output")
     data_dir: str | None = option(None, "read the published files here", path="folder")
-    load_option: dict[str, str] | None = option(
-        None, "an option of the load, like relevance_rule=majority", library="option"
-    )
+    load_option: dict[str, str] | None = option(None, library="option")
 
     def run(self) -> None:
         """Export, and say how many rows went where."""
@@ -134,26 +131,21 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
 
     def run(self) -> None:
         """Embed, select and print."""
-        from pqpp_datasets.select import (
-            embed_captions,
-            read_embeddings,
-            require_faiss,
-            require_selectable,
-            select_captions,
-        )
+        from pqpp_datasets import select
 
-        require_faiss()  # before minutes of embedding
+        select.require_faiss()  # before minutes of embedding
         captions = self._captions()
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             note(f"{blank} blank captions left out")
-        require_selectable(len(written), self.count, self.seed)
+        select.require_selectable(len(written), self.count, self.seed)
         if self.embeddings:
-            embeddings = read_embeddings(self.embeddings, len(captions))[written]
+            embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
         else:
             texts = [captions[row] for row in written]
-            embeddings = embed_captions(texts, self.encoder or "", progress=sys.stderr.isatty())
-        rows = select_captions(embeddings, self.count, self.seed)
+            progress = sys.stderr.isatty()
+            embeddings = select.embed_captions(texts, self.encoder or "", progress=progress)
+        rows = select.select_captions(embeddings, self.count, self.seed)
         chosen = [(written[row], captions[written[row]]) for row in rows]
         if self.format == "json":
             lines = [
@@ -181,15 +173,13 @@ class DatasetsShow(Command):
 
     Print what a benchmark holds: rows, sizes, licence, columns, three rows, and where its
     images are. Nothing large is downloaded.
+
+    Attributes:
+        dataset: The configuration, or a folder that export or build wrote.
     """
 
     dataset: str = option(
-        NEEDED,
-        "the configuration, or a folder that export or build wrote",
-        metavar="CONFIGURATION",
-        path="name",
-        word="too",
-        known=configurations,
+        NEEDED, metavar="CONFIGURATION", path="name", word="too", known=configurations
     )
     subset: str | None = option(None, "of a folder: its configuration")
     data_dir: str | None = option(None, "show rows of the published files here", path="folder")

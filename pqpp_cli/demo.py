@@ -11,7 +11,8 @@ from typing import Any
 from pqpp_cli.command import Command
 from pqpp_cli.groups import DataDir, OnePredictor
 from pqpp_cli.output import emit, width_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 
 _PROMPTS = (
     "A cat is sitting on a table.",
@@ -34,25 +35,22 @@ _GENERATED = (
 
 
 class Served(OnePredictor, DataDir):
-    """Where a page is served, and of what."""
+    """Where a page is served, and of what.
+
+    Attributes:
+        serve: Serve the page until it is stopped, in place of the demo (needs the extra `demo`).
+        host: Address to listen at (default: this machine).
+        port: Port to listen at, 0 for any that is free (default: 7860).
+        data_dir: Where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR,
+            then earlier downloads).
+    """
 
     TITLE = "a web page to ask about prompts, with --serve"
-    serve: bool = option(
-        False, "serve the page until it is stopped, in place of the demo (needs the extra `demo`)"
-    )
-    host: str | None = option(
-        None, "address to listen at (default: this machine)", goes_with="serve"
-    )
-    port: int | None = option(
-        None, "port to listen at, 0 for any that is free (default: 7860)", goes_with="serve"
-    )
+    serve: bool = False
+    host: str | None = option(None, goes_with="serve")
+    port: int | None = option(None, goes_with="serve")
     predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
-    data_dir: str | None = option(
-        None,
-        "where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR, then "
-        "earlier downloads)",
-        goes_with="serve",
-    )
+    data_dir: str | None = option(None, goes_with="serve")
 
 
 class Demo(Served, Command):
@@ -79,12 +77,13 @@ class Demo(Served, Command):
         """Refuse an output of a page, which has none."""
         super().__post_init__()
         if self.serve and self.output is not None:
-            raise RecipeError("`output`: a page writes nothing; leave it or `serve` out")
+            raise PqppError("`output`: a page writes nothing; leave it or `serve` out")
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""
         from pqpp_cli.answers import format_answers
         from pqpp_datasets.load import load_benchmark
+        from pqpp_files.paths import check_output_folder
         from pqpp_models import DEFAULT_PREDICTOR, Predictor
         from pqpp_models.predict import predicted_columns
 
@@ -96,7 +95,8 @@ class Demo(Served, Command):
             return serve_demo(name, self.host or "127.0.0.1", port, self.data_dir)
         started = time.perf_counter()
         folder = Path(self.output or "pqpp-demo")
-        _refuse_files_of_others(folder)
+        is_ours = (folder / _FIGURES).is_file()  # of an earlier demo
+        check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         columns = predicted_columns(predictor, list(_PROMPTS), _SHOWN, uncertainty=True)
@@ -125,14 +125,6 @@ def _ask() -> None:
     with contextlib.suppress(EOFError, KeyboardInterrupt):
         while prompt := input("\na prompt of yours (or Enter to end): ").strip():
             print(f"\n{verdict(prompt)}")
-
-
-def _refuse_files_of_others(folder: Path) -> None:
-    """Refuse a folder that holds anything but what an earlier demo wrote."""
-    from pqpp_files.paths import check_output_folder
-
-    is_ours = (folder / _FIGURES).is_file()
-    check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
 
 
 def _validation() -> tuple[Any, str]:

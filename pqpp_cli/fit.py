@@ -50,25 +50,20 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
     _rate in 0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of
     other targets may leave the observed range by a tenth. Of a dataset with splits, train is taken
     if none is named.
+
+    Attributes:
+        targets: The columns of scores to learn (default: all that the data tells of).
+        encoder: The static on whose network the predictor stands, or a sentence encoder beside
+            static-train, saved with it: a name or a folder.
+        base: A target of the network's that the fit begins at, as alignment (then of static): worth
+            most with 20 to 200 prompts judged on your own generator.
     """
 
     dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")
-    targets: tuple[str, ...] | None = option(
-        None, "the columns of scores to learn (default: all that the data tells of)"
-    )
+    targets: tuple[str, ...] | None = None
     folds: int = option(5, "parts of the cross-validation")
-    encoder: str = option(
-        "static-train",
-        "the static on whose network the predictor stands, or a sentence encoder beside "
-        "static-train, saved with it: a name or a folder",
-        path="name",
-    )
-    base: str | None = option(
-        None,
-        "a target of the network's that the fit begins at, as alignment (then of static): worth "
-        "most with 20 to 200 prompts judged on your own generator",
-        metavar="TARGET",
-    )
+    encoder: str = option("static-train", path="name")
+    base: str | None = option(None, metavar="TARGET")
     output: str = option(NEEDED, "where to save the predictor", path="output", also=("output_dir",))
     overwrite: bool = option(False, "replace the predictor that is there")
 

@@ -9,13 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pqpp_backbones import DTYPES
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
-    from pqpp_engines.generate.shards import GenerateShard
+    from pqpp_engines.generate.run import GenerateShard
     from pqpp_files.shards import Shard
 
 _CUT = (".parquet", ".csv", ".tsv", ".gz")
@@ -37,35 +39,37 @@ class Pipeline(Group):
     set: dict[str, str] = option(LIBRARY, metavar="KEY=VALUE", library="more")
     revision: str | None
     variant: str | None
-    dtype: str
+    dtype: str = option(LIBRARY, choices=DTYPES)
     device: str | None
-    offload: str | None = option(LIBRARY, metavar="HOW")
+    offload: str | None = option(LIBRARY, choices=("model", "sequential"))
     attention_slicing: bool
     vae_tiling: bool
 
 
 class ImagesEndpoint(Group):
-    """An endpoint that makes images."""
+    """An endpoint that makes images.
+
+    Attributes:
+        most_money: How much, with --price-per-image.
+    """
 
     TITLE = "with --images-url; it takes --height and --width too"
     images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
     most_calls: int | None = option(None, "the most calls allowed", above=0, goes_with="images_url")
-    most_money: float | None = option(
-        None, "how much, with --price-per-image", above=0, goes_with="images_url"
-    )
+    most_money: float | None = option(None, above=0, goes_with="images_url")
     price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
 
 
 class ImagesMade(Group):
-    """Images that are there already."""
+    """Images that are there already.
+
+    Attributes:
+        pattern: Of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_*
+            or {prompt_id}.*).
+    """
 
     TITLE = "with --image-dir"
-    pattern: str | None = option(
-        None,
-        "of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_* or "
-        "{prompt_id}.*)",
-        goes_with="image_dir",
-    )
+    pattern: str | None = option(None, goes_with="image_dir")
 
 
 class Generate(
@@ -111,23 +115,23 @@ class Generate(
     made and what could not be. accelerate launch works so, with or without options of shards: each
     process takes its share. images/metadata.jsonl is written by a run without --shard: write the
     line once more without it at the end. Limits of calls and money count for each task by itself.
+
+    Attributes:
+        command: A command with {prompt}, {seed} and {output}, run for each image.
+        model_name: What the model is called in files (default: from --model).
     """
 
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
-    command: str | None = option(
-        None, "a command with {prompt}, {seed} and {output}, run for each image", metavar="WORDS"
-    )
+    command: str | None = option(None, metavar="WORDS")
     images_url: str | None = option(None, "of an endpoint that speaks OpenAI's images, up to /v1")
     image_dir: str | None = option(None, "a folder of images already made", path="images")
-    model_name: str | None = option(
-        None, "what the model is called in files (default: from --model)", library="name"
-    )
+    model_name: str | None = option(None, library="name")
     file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
     output: str = option(NEEDED, "a folder, or one of fsspec, like s3://BUCKET/NAME", path="output")
-    images_per_prompt: int = option(2, "how many images of each prompt")
-    batch_size: int = option(1, "images at a time; with 1 they are the same to the bit in any job")
+    images_per_prompt: int = option(2, "how many images of each prompt", least=1)
+    batch_size: int = option(1, "images at once; with 1 they are the same in any job", least=1)
     shard_size: int | None = option(None, "rows of a shard (default: 8)")
 
     def __post_init__(self) -> None:
@@ -140,13 +144,13 @@ class Generate(
             ("images_url", "images_model"),
         ):
             if getattr(self, way) and not getattr(self, name):
-                raise RecipeError(f"`{way}`: say by `{name}` what the model is called")
+                raise PqppError(f"`{way}`: say by `{name}` what the model is called")
         if self.most_money is not None and self.price_per_image is None:
-            raise RecipeError("`most_money`: say by `price_per_image` what an image costs")
+            raise PqppError("`most_money`: say by `price_per_image` what an image costs")
         if self.in_shards:
             self.refuse_with_shards("image_dir")
             if self.has_many_workers and (self.most_calls or self.most_money):
-                raise RecipeError(
+                raise PqppError(
                     "`workers`: each would spend `most_calls` or `most_money`; leave it out"
                 )
 
@@ -159,12 +163,17 @@ class Generate(
 
     def run(self) -> None:
         """Make the images that are not there."""
-        from pqpp_engines.generate import generate
-        from pqpp_files.shards import launched_share
+        from pqpp_engines.generate.run import generate, list_images
+        from pqpp_files.shards import ShardStore, launched_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.in_shards or (launched_share(os.environ) and not self.image_dir):
-            return self._generate_shards()
+            is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
+            held = None if is_cut else self._held
+            self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
+            if not self.shard:
+                list_images(ShardStore(self.output))
+            return
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         generator = self.open_generator(set(ids))
         summary = generate(
@@ -184,17 +193,6 @@ class Generate(
         if generator.budget:
             print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
 
-    def _generate_shards(self) -> None:
-        """Make images from shard to shard."""
-        from pqpp_engines.generate.run import list_images
-        from pqpp_files.shards import ShardStore
-
-        is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
-        held = None if is_cut else self._held
-        self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
-        if not self.shard:
-            list_images(ShardStore(self.output))
-
     def _held(self, size: int) -> list[Shard]:
         """Cut a file that is read as a whole."""
         import pyarrow as pa
@@ -207,7 +205,7 @@ class Generate(
 
     def shard_job(self) -> tuple[GenerateShard, dict, str]:
         """Return the job of a shard, what its rows depend on, and where their table goes."""
-        from pqpp_engines.generate.shards import GenerateShard
+        from pqpp_engines.generate.run import GenerateShard
 
         counts = self.images_per_prompt, self.batch_size
         job = GenerateShard(

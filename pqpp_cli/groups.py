@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import words_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_files.paths import expanded, names_a_table
 
 if TYPE_CHECKING:
@@ -56,72 +57,67 @@ class Targets(Group):
 
 
 class OnePredictor(Group):
-    """A predictor."""
+    """A predictor.
 
-    predictor: str = option(
-        "static",
-        "a name, a folder or a Hub repository (default: static, which comes with the package)",
-        path="name",
-        also=("predictors",),
-        known=_predictors,
-    )
+    Attributes:
+        predictor: A name, a folder or a Hub repository (default: static, which comes with the
+            package).
+    """
+
+    predictor: str = option("static", path="name", also=("predictors",), known=_predictors)
 
     def __post_init__(self) -> None:
         """Refuse several."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise RecipeError(
+            raise PqppError(
                 f"`predictor` {self.predictor}: {count + 1} predictors came, one is used; compare "
                 "by pqpp bench"
             )
 
 
 class Predictors(Group):
-    """Predictors that are compared."""
+    """Predictors that are compared.
+
+    Attributes:
+        predictors: Names, folders, Hub repositories, predictions of yours in a table by prompt_id
+            or prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, a file of skops, a model of
+            transformers, sentence-transformers or SetFit that gives one number (default: static,
+            which comes with the package, and linguistic).
+    """
 
     predictors: tuple[str, ...] | None = option(
-        None,
-        "names, folders, Hub repositories, predictions of yours in a table by prompt_id or "
-        "prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, a file of skops, a model of "
-        "transformers, sentence-transformers or SetFit that gives one number (default: static, "
-        "which comes with the package, and linguistic)",
-        metavar="NAME_OR_PATH[,...]",
-        also=("predictor",),
-        known=_predictors,
+        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_predictors
     )
 
 
 class DataDir(Group):
-    """Where published files lie."""
+    """Where published files lie.
+
+    Attributes:
+        data_dir: Read the published files from this folder, or from a root that holds pqpp/v1.1 and
+            so on, instead of downloading them.
+    """
 
     TITLE = "a dataset"
-    data_dir: str | None = option(
-        None,
-        "read the published files from this folder, or from a root that holds pqpp/v1.1 and so on, "
-        "instead of downloading them",
-        path="folder",
-    )
+    data_dir: str | None = option(None, path="folder")
 
 
 class Dataset(DataDir):
-    """Which dataset, and which part of it."""
+    """Which dataset, and which part of it.
+
+    Attributes:
+        dataset: Read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a
+            folder of data files or of save_to_disk, or a table.
+        subset: The dataset's configuration (default: that of its name).
+        split: Its split (default: the only one).
+    """
 
     TITLE = "a dataset"
-    dataset: str | None = option(
-        None,
-        "read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a folder "
-        "of data files or of save_to_disk, or a table",
-        path="name",
-        known=configurations,
-    )
-    subset: str | None = option(
-        None, "the dataset's configuration (default: that of its name)", goes_with="dataset"
-    )
+    dataset: str | None = option(None, path="name", known=configurations)
+    subset: str | None = option(None, goes_with="dataset")
     split: str | None = option(
-        None,
-        "its split (default: the only one)",
-        known=lambda: ("train", "validation", "test"),
-        goes_with="dataset",
+        None, known=lambda: ("train", "validation", "test"), goes_with="dataset"
     )
     data_dir: str | None = option(None, goes_with="dataset")
 
@@ -134,14 +130,14 @@ class Dataset(DataDir):
 
 
 class ImageDir(Group):
-    """Where images lie."""
+    """Where images lie.
 
-    image_dir: str | None = option(
-        None,
-        "the folder of the images, for predictors that look at them: PQPP's unpacked archive, or "
-        "those of a benchmark that pqpp build wrote",
-        path="images",
-    )
+    Attributes:
+        image_dir: The folder of the images, for predictors that look at them: PQPP's unpacked
+            archive, or those of a benchmark that pqpp build wrote.
+    """
+
+    image_dir: str | None = option(None, path="images")
 
 
 class ColumnOptions(Group):
@@ -151,34 +147,32 @@ class ColumnOptions(Group):
 
 
 class PromptOptions(ColumnOptions):
-    """Prompts as words, or in a file."""
+    """Prompts as words, or in a file.
+
+    Attributes:
+        file: Read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input,
+            one prompt on each line); its other columns stay in an output file.
+    """
 
     prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)
-    file: str | None = option(
-        None,
-        "read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input, one "
-        "prompt on each line); its other columns stay in an output file",
-        path="file",
-    )
+    file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
         """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
-            raise RecipeError("the prompt is blank; write one, in quotes")
+            raise PqppError("the prompt is blank; write one, in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise RecipeError(
-                    f"{prompt!r}: not UTF-8; write it in a UTF-8 terminal or a `file`"
-                )
+                raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
             if names_a_table(prompt):
-                raise RecipeError(
+                raise PqppError(
                     f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *words_of(type(self))])
-            raise RecipeError(
+            raise PqppError(
                 f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
             )
@@ -193,11 +187,13 @@ _PLAIN = ("", ".txt")
 
 
 class ResultOptions(Group):
-    """How a result is printed, or where it is written; a command says which formats it has."""
+    """How a result is printed, or where it is written; a command says which formats it has.
 
-    format: str | None = option(
-        None, "how to print the result (default: what the name of --output ends in, else table)"
-    )
+    Attributes:
+        format: How to print the result (default: what the name of --output ends in, else table).
+    """
+
+    format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def holds(self, name: str) -> tuple[str, ...]:
@@ -211,7 +207,7 @@ class ResultOptions(Group):
         """The format that was asked for, by `format` or by the name of the file.
 
         Raises:
-            RecipeError: The name ends in what the command can't write.
+            PqppError: The name ends in what the command can't write.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -221,12 +217,12 @@ class ResultOptions(Group):
         ):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
-            raise RecipeError(
+            raise PqppError(
                 f"`output` {self.output}: {suffix} is not a known format; use one of "
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise RecipeError("`format` parquet: a terminal can't show it; name a file by `output`")
+            raise PqppError("`format` parquet: a terminal can't show it; name a file by `output`")
         return style
 
 
@@ -256,35 +252,32 @@ class FigureTables(Tables):
 
 
 class Shards(Group):
-    """A job that goes from shard to shard: each of the options makes `output` a folder."""
+    """A job that goes from shard to shard: each of the options makes `output` a folder.
+
+    Attributes:
+        shard: Do only this share of the shards; I begins at 0.
+        engine: Where the work runs: on this machine (local, the default), or on a Ray cluster whose
+            nodes all see the files.
+        ray_address: A Ray cluster, like auto or ray://HOST:10001 (default: one here).
+        num_gpus: With --engine ray: GPUs a worker, which keeps its model; may be 0.5.
+    """
 
     TITLE = "shard by shard: a job that can be killed and goes on"
     SHARD_SIZE: ClassVar[int] = 100_000
     shard_size: int | None = option(None, "rows per shard (default: 100000)")
-    shard: str | None = option(
-        None, "do only this share of the shards; I begins at 0", metavar="I/N"
-    )
+    shard: str | None = option(None, metavar="I/N")
     workers: int | None = option(None, "processes at once (default: 1; on Ray as many as fit)")
-    engine: str | None = option(
-        None,
-        "where the work runs: on this machine (local, the default), or on a Ray cluster whose "
-        "nodes all see the files",
-        choices=("local", "ray"),
-    )
-    ray_address: str | None = option(
-        None, "a Ray cluster, like auto or ray://HOST:10001 (default: one here)", metavar="ADDRESS"
-    )
+    engine: str | None = option(None, choices=("local", "ray"))
+    ray_address: str | None = option(None, metavar="ADDRESS")
     num_cpus: float | None = option(None, "with --engine ray: CPUs a worker (default: 1)", least=0)
-    num_gpus: float | None = option(
-        None, "with --engine ray: GPUs a worker, which keeps its model; may be 0.5", least=0
-    )
+    num_gpus: float | None = option(None, least=0)
 
     def __post_init__(self) -> None:
         """Refuse what is about a cluster where none is asked for."""
         super().__post_init__()
         for name in ("ray_address", "num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise RecipeError(f"`{name}`: it is about `engine` ray; add that")
+                raise PqppError(f"`{name}`: it is about `engine` ray; add that")
 
     @property
     def in_shards(self) -> bool:
@@ -311,7 +304,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise RecipeError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
+                raise PqppError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
 
     def work_on_shards(
         self,
@@ -330,37 +323,28 @@ class Shards(Group):
             held: From the size of a shard to the shards of a file that is read as a whole.
 
         Raises:
-            RecipeError: No file or no folder is named, or the one lies in the other.
+            PqppError: No file or no folder is named, or the one lies in the other.
         """
-        from pqpp_files.shards import (
-            RayOptions,
-            find_shards,
-            is_local,
-            launched_share,
-            run_shards,
-            share_of,
-        )
+        from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise RecipeError(
-                "shards are cut from files; name Parquet files or a pattern by `file`"
-            )
+            raise PqppError("shards are cut from files; name them by `file`")
         if output is None:
-            raise RecipeError("shards are written into a folder; name it by `output`")
+            raise PqppError("shards are written into a folder; name it by `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
-        if is_local(output) and source.is_dir() and source in target.parents:
-            raise RecipeError(
+        if cut.is_local(output) and source.is_dir() and source in target.parents:
+            raise PqppError(
                 f"`output` {output} lies in the input {file}, and would be read as a part of it; "
                 "name another folder"
             )
-        share = self.shard or launched_share(os.environ)
-        share_of((), share)  # refuses what is none before anything is read
+        share = self.shard or cut.launched_share(os.environ)
+        cut.share_of((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
-        shards: Any = held(size) if held else find_shards(file, size, numbered)
+        shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
         job, settings, place = begin()
         workers = 1 if self.workers is None else self.workers
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
-        done = run_shards(
+        done = cut.run_shards(
             job,
             shards,
             place,
@@ -369,7 +353,7 @@ class Shards(Group):
             workers,
             sys.stderr.isatty(),
             engine=self.engine or "local",
-            ray=RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
+            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
         )
         text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
         text += f", {done.skipped} were there" if done.skipped else ""

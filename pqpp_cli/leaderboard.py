@@ -7,8 +7,9 @@ import sys
 from pqpp_cli.command import PAGES, Command
 from pqpp_cli.groups import Tables
 from pqpp_cli.output import emit, note
+from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 
 
 class Leaderboard(Tables, Command):
@@ -28,36 +29,23 @@ class Leaderboard(Tables, Command):
     name the models. Without --verify, figures and intervals are those that the repositories claim.
     With it they are computed here from new predictions, and each predictor is tested against the
     first one.
+
+    Attributes:
+        source: A dataset on the Hub, or a folder with models' folders (clones, or what `pqpp bench
+            --eval-results` wrote).
+        benchmark: Which benchmark, if a folder holds results on several.
+        models: Read the repositories of these models and their open pull requests (default: those
+            that the Hub's leaderboard names).
+        dataset: With --verify: the same rows here, a folder or a table (default: those of the Hub).
     """
 
-    source: str = option(
-        NEEDED,
-        "a dataset on the Hub, or a folder with models' folders (clones, or what `pqpp bench "
-        "--eval-results` wrote)",
-        metavar="OWNER/DATASET|FOLDER",
-        path="name",
-        word=True,
-    )
-    benchmark: str | None = option(
-        None, "which benchmark, if a folder holds results on several", metavar="OWNER/DATASET"
-    )
+    source: str = option(NEEDED, metavar="OWNER/DATASET|FOLDER", path="name", word=True)
+    benchmark: str | None = option(None, metavar="OWNER/DATASET")
     subset: str | None = option(None, "its configuration (default: the first by name)")
     split: str | None = option(None, "its split (default: test, else the first by name)")
-    models: tuple[str, ...] = option(
-        (),
-        "read the repositories of these models and their open pull requests (default: those that "
-        "the Hub's leaderboard names)",
-        metavar="OWNER/NAME[,...]",
-        path="name",
-        commas=True,
-    )
+    models: tuple[str, ...] = option((), metavar="OWNER/NAME[,...]", path="name", commas=True)
     verify: bool = option(False, "let every predictor predict again; report differences, and test")
-    dataset: str | None = option(
-        None,
-        "with --verify: the same rows here, a folder or a table (default: those of the Hub)",
-        path="name",
-        goes_with="verify",
-    )
+    dataset: str | None = option(None, path="name", goes_with="verify")
     report: str | None = option(None, "also write it as a page", path="output file", endings=PAGES)
     space: str | None = option(None, "also publish the page as a Space", metavar="OWNER/NAME")
     dry_run: bool = option(False, "with --space: only say what would change", goes_with="space")
@@ -67,7 +55,7 @@ class Leaderboard(Tables, Command):
         super().__post_init__()
 
         if self.space is not None and not is_repository_id(self.space):
-            raise RecipeError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
+            raise PqppError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""

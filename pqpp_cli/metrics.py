@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import Push, ResultOptions, json_or_text
-from pqpp_cli.output import emit, emit_parts, note
+from pqpp_cli.output import emit, emit_columns, note
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.options.option import NEEDED, option
 
 
 class Metrics(Group):
@@ -44,11 +45,13 @@ def _metrics() -> Sequence[str]:
 
 
 class OneMetric(Group):
-    """A metric."""
+    """A metric.
 
-    metric: str = option(
-        NEEDED, "the metric, as in `list`", metavar="NAME", word=True, known=_metrics
-    )
+    Attributes:
+        metric: The metric, as in `list`.
+    """
+
+    metric: str = option(NEEDED, metavar="NAME", word=True, known=_metrics)
 
 
 class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tables:Reading",)):
@@ -83,36 +86,28 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     intervals; several runs are compared by a paired permutation test with Holm's correction.
     --option takes ties, relevance_level, judged_only and the like. A measure of another name goes
     to the package ir_measures, under its own spelling, if that is installed.
+
+    Attributes:
+        predictions: The file of predictions.
+        references: The file of references.
+        input: The file of another input; repeatable.
+        no_header: The first line of CSV and TSV is a row; the columns are called 1, 2 and so on.
+        runs: A run, for NAME a list of ranking measures; repeated, the runs are compared.
+        qrels: The relevance judgments of the runs.
+        by_query: Write the measures of each query of the runs: .csv, .json, .jsonl or .parquet.
     """
 
-    predictions: str | None = option(
-        None, "the file of predictions", metavar="FILE[:COLUMNS]", path="file"
-    )
-    references: str | None = option(
-        None, "the file of references", metavar="FILE[:COLUMNS]", path="file"
-    )
-    input: dict[str, str] | None = option(
-        None, "the file of another input; repeatable", metavar="NAME=FILE[:COLUMNS]", path="file"
-    )
+    predictions: str | None = option(None, metavar="FILE[:COLUMNS]", path="file")
+    references: str | None = option(None, metavar="FILE[:COLUMNS]", path="file")
+    input: dict[str, str] | None = option(None, metavar="NAME=FILE[:COLUMNS]", path="file")
     missing: str
     nan: str
     id: tuple[str, ...] = option(LIBRARY, metavar="COLUMN[,COLUMN]", library="ids")
-    no_header: bool = option(
-        False, "the first line of CSV and TSV is a row; the columns are called 1, 2, ..."
-    )
-    runs: tuple[str, ...] = option(
-        (),
-        "a run, for NAME a list of ranking measures; repeated, the runs are compared",
-        metavar="[NAME=]FILE[:COLUMN]",
-        path="file",
-        also=("run",),
-    )
-    qrels: str | None = option(
-        None, "the relevance judgments of the runs", metavar="FILE[:COLUMN]", path="file"
-    )
+    no_header: bool = False
+    runs: tuple[str, ...] = option((), metavar="[NAME=]FILE[:COLUMN]", path="file", also=("run",))
+    qrels: str | None = option(None, metavar="FILE[:COLUMN]", path="file")
     by_query: str | None = option(
         None,
-        "write the measures of each query of the runs: .csv, .json, .jsonl or .parquet",
         path="output file",
         endings=(".csv", ".json", ".jsonl", ".parquet"),
         holds=("text", "Parquet"),
@@ -124,9 +119,9 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         """Check that runs stand alone, and with their judgments."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
-            raise RecipeError("`run` and `qrels` go together; give both")
+            raise PqppError("`run` and `qrels` go together; give both")
         if self.runs and (self.predictions or self.references or self.input):
-            raise RecipeError("`run` and `qrels` stand for the inputs; leave the others out")
+            raise PqppError("`run` and `qrels` stand for the inputs; leave the others out")
 
     def run(self) -> None:
         """Compute, and print the result."""
@@ -154,17 +149,20 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if said:
             print(said, file=sys.stderr)
         if self.by_query:
-            parts = list(_by_query(result))
-            emit_parts(parts, parts, Path(self.by_query).suffix[1:].lower(), self.by_query)
+            style_of_file = Path(self.by_query).suffix[1:].lower()
+            emit_columns(_by_query(result), style_of_file, self.by_query)
         shown = _json if style == "json" else _tables_of_runs if self.runs else _table
         emit(shown(result), self.output)
 
 
-def _by_query(result: Mapping[str, Any]) -> Iterator[dict[str, list]]:
-    """Give the measures of each query, of each run."""
+def _by_query(result: Mapping[str, Any]) -> dict[str, list]:
+    """Return the measures of each query, of each run."""
+    columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
         run = {"run": [name] * len(table["query_ids"])} if "runs" in result else {}
-        yield run | {"query_id": table["query_ids"]} | table["values"]
+        for column, cells in (run | {"query_id": table["query_ids"]} | table["values"]).items():
+            columns.setdefault(column, []).extend(cells)
+    return columns
 
 
 def _json(result: Mapping[str, Any]) -> str:
@@ -246,18 +244,19 @@ class MetricsPush(Push, Command):
     """Publish metrics on the Hub.
 
     It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+
+    Attributes:
+        repository: Owner of the Spaces, named after metrics.
     """
 
     metrics: tuple[str, ...] = option(
         NEEDED, f"metrics, as in `list`, or `{_ALL}`", metavar="NAME", word=True, known=_metrics
     )
-    repository: str = option(
-        NEEDED, "owner of the Spaces, named after metrics", metavar="OWNER[/NAME]", word=True
-    )
+    repository: str = option(NEEDED, metavar="OWNER[/NAME]", word=True)
 
     def run(self) -> None:
         """Push each, and print what was done."""
-        from pqpp_metrics.hub import push_metric
+        from pqpp_metrics.app import push_metric
         from pqpp_metrics.registration import list_metrics, metric_card
 
         names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)
@@ -265,7 +264,7 @@ class MetricsPush(Push, Command):
             metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise RecipeError(
+            raise PqppError(
                 f"{self.repository}: {len(names)} metrics cannot go into one Space; write {owner}"
             )
         for name in names:

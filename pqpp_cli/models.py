@@ -14,7 +14,8 @@ from typing import Any
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
 from pqpp_cli.output import note
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 
 
 class Models(Group):
@@ -117,24 +118,19 @@ class ModelsCollectionBuild(ModelsCollection, Command):
     """Encode captions and save their vectors and word counts.
 
     Captions with the same words count once; their text is not saved.
+
+    Attributes:
+        captions: Text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is
+            standard input.
+        layers: Layers to keep; 0 is what the first one gets (default: the predictor's; with
+            --model, the last).
     """
 
-    captions: str = option(
-        NEEDED,
-        "text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is "
-        "standard input",
-        path="file",
-        word=True,
-    )
+    captions: str = option(NEEDED, path="file", word=True)
     column: str = option("caption", "the file's column of captions")
     predictor: str | None = option(None, "the text ensemble to build for", path="name")
     model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
-    layers: tuple[int, ...] = option(
-        (),
-        "layers to keep; 0 is what the first one gets (default: the predictor's; with --model, the "
-        "last)",
-        metavar="N[,N...]",
-    )
+    layers: tuple[int, ...] = option((), metavar="N[,N...]")
     output: str = option(NEEDED, "where to save it", path="output")
 
     def __post_init__(self) -> None:
@@ -198,7 +194,7 @@ class ModelsExport(Command):
         check_place(self.output, OnnxBertPredictor.name)
         predictor = Predictor.from_pretrained(self.predictor)
         if not isinstance(predictor, BertPredictor):
-            raise RecipeError(
+            raise PqppError(
                 f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
                 "(pqpp train bert) can be converted"
             )
@@ -219,21 +215,21 @@ class ModelsList(Command):
         """Print two tables: by name, and from folders or the Hub."""
         from tabulate import tabulate
 
-        from pqpp_models.registry import (
-            DEFAULT_PREDICTOR,
-            NOTES,
-            PREDICTORS,
-            UNSHIPPED,
-            list_predictors,
-        )
+        from pqpp_models import registry
 
         head = ("predictor", "what it is", "needs beside a prompt", "size")
-        rows = [(name, *NOTES[name], _size_of(name)) for name in list_predictors()]
+        rows = [
+            (name, *registry.NOTES[name], _size_of(name)) for name in registry.list_predictors()
+        ]
         widths = [None, 46, 46, None]
-        print(f"By name alone; {DEFAULT_PREDICTOR} is the default.\n")
+        print(f"By name alone; {registry.DEFAULT_PREDICTOR} is the default.\n")
         print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
         print("\nFrom a folder or a repository on the Hub.\n")
-        saved = [(name, *NOTES[name]) for name in PREDICTORS if name in UNSHIPPED]
+        saved = [
+            (name, *registry.NOTES[name])
+            for name in registry.PREDICTORS
+            if name in registry.UNSHIPPED
+        ]
         print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
 
 
@@ -251,47 +247,47 @@ class ModelsPush(Push, Command):
     """Publish a predictor or a RAHF model on the Hub.
 
     It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+
+    Attributes:
+        predictor: A folder, or a shipped name (with --space also a Hub repository; default:
+            static).
+        space: Publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or
+            the package has, else beside OWNER/REPOSITORY, from where it loads the predictor.
+        benchmark: Measure it on the tasks of this benchmark first, and publish the results for its
+            leaderboard beside it.
+        anyway: Push a predictor that was no better than chance on prompts left out of its fit, too.
     """
 
-    predictor: str | None = option(
-        None,
-        "a folder, or a shipped name (with --space also a Hub repository; default: static)",
-        path="name",
-        word=True,
-    )
+    predictor: str | None = option(None, path="name", word=True)
     repository: str | None = option(None, "where to publish", metavar="OWNER/REPOSITORY", word=True)
-    space: str | None = option(
-        None,
-        "publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or the "
-        "package has, else beside OWNER/REPOSITORY, from where it loads the predictor",
-        metavar="OWNER/NAME",
-    )
-    benchmark: str | None = option(
-        None,
-        "measure it on the tasks of this benchmark first, and publish the results for its "
-        "leaderboard beside it",
-        metavar="OWNER/DATASET",
-    )
-    anyway: bool = option(
-        False, "push a predictor that was no better than chance on prompts left out of its fit, too"
-    )
+    space: str | None = option(None, metavar="OWNER/NAME")
+    benchmark: str | None = option(None, metavar="OWNER/DATASET")
+    anyway: bool = False
 
     def run(self) -> None:
         """Push what was named, and print what was done."""
+        from pqpp_backbones.checkpoint import CONFIG
+        from pqpp_backbones.foreign import field_of
+        from pqpp_files.paths import expanded
         from pqpp_models import DEFAULT_PREDICTOR
-        from pqpp_models.demo.space import push_space, shown_predictor
+        from pqpp_models.demo.page import push_space, shown_predictor
+        from pqpp_models.hub import push_to_hub
 
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise RecipeError(
-                    "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
+                raise PqppError(
+                    "say what and where, pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
                 )
             return self.push(push_space, name, self.space)
         if self.space is not None:
             shown_predictor(name)  # refused before anything is pushed
         with tempfile.TemporaryDirectory() as beside:
-            push = self._push_of(name, self._results(name, Path(beside)))
+            push: Callable = partial(
+                push_to_hub, anyway=self.anyway, beside=self._results(name, Path(beside))
+            )
+            if field_of(expanded(name) / CONFIG, "model_type") == "rahf":
+                from pqpp_feedback.rahf.feedback import push_feedback_model as push
             self.push(push, name, self.repository)
         if self.space is not None:
             self.push(partial(push_space, folder=name), self.repository, self.space)
@@ -307,20 +303,6 @@ class ModelsPush(Push, Command):
         note(*lines)
         (folder / "results").write_text(text, "utf-8")
         return {results_file(self.benchmark): folder / "results"}
-
-    def _push_of(self, name: str, beside: dict[str, Path]) -> Callable:
-        """Return what publishes a model of the kind that a folder holds."""
-        from pqpp_backbones.checkpoint import CONFIG
-        from pqpp_backbones.foreign import field_of
-        from pqpp_files.paths import expanded
-
-        if field_of(expanded(name) / CONFIG, "model_type") == "rahf":
-            from pqpp_feedback.rahf.feedback import push_feedback_model
-
-            return push_feedback_model
-        from pqpp_models.hub import push_to_hub
-
-        return partial(push_to_hub, anyway=self.anyway, beside=beside)
 
 
 class ModelsShow(Command):

@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterable
 
 from pqpp_files.visible import visible
 
@@ -76,31 +75,15 @@ def emit(text: str | bytes, output: str | None, is_secret: bool = False) -> None
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
     """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
-    emit_parts([columns], [columns], style, output)
-
-
-def emit_parts(
-    parts: Iterable[dict], again: Iterable[dict], style: str, output: str | None
-) -> None:
-    """Print a table part by part as csv, json or jsonl, or write it to a file, also as Parquet.
-
-    Args:
-        parts: Columns of some rows each.
-        again: See `pqpp_files.write_table.write_parquet`.
-    """
     from pqpp_files.write_beside import write_beside
     from pqpp_files.write_table import table_text, write_parquet
 
-    if output is None:
-        for text in table_text(style, parts):
-            show(text)
-        return
+    if style != "parquet":
+        text = table_text(style, columns)
+        return show(text) if output is None else emit(text, output)
+    assert output is not None
     with write_beside(output) as beside:
-        if style == "parquet":
-            write_parquet(beside, parts, again)
-        else:
-            with beside.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(table_text(style, parts))
+        write_parquet(beside, columns)
     print(f"written: {visible(str(output))}", file=sys.stderr)
 
 

@@ -18,11 +18,11 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_parts, width_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_cli.output import emit, emit_columns, width_of
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
-    from pqpp_models.explain.explainer import Explainer
     from pqpp_models.predict import PredictShard
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
@@ -66,38 +66,29 @@ class Predict(
     words, sampled and with standard errors for more. The baseline without any word is the mean that
     the predictor was fitted to, or its mean prediction for single words. These are contributions to
     the prediction, not causes of what the images will look like. An HTML page shows nothing else.
+
+    Attributes:
+        targets: What to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has
+            (default: all that it has).
+        uncertainty: Also give each prediction's standard deviation; in files, columns
+            TARGET_deviation.
+        verdict: Also say how hard each prompt is among prompts that people wrote and among
+            captions, in a sentence, and which skill costs most; in files, columns `verdict`,
+            `level`, `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
+        explain: Also say what each word adds to the prediction of the first target; in files, a
+            column `explanation`; these are contributions to the prediction, not causes.
+        neighbours: With --explain: also show the K nearest prompts that people judged, where the
+            training data are here and the predictor has a space (default: 3; 0: none).
     """
 
-    targets: tuple[str, ...] | None = option(
-        None,
-        "what to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has "
-        "(default: all that it has)",
-    )
+    targets: tuple[str, ...] | None = None
     format: str | None = option(
         None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
     )
-    uncertainty: bool = option(
-        False, "also give each prediction's standard deviation; in files, columns TARGET_deviation"
-    )
-    verdict: bool = option(
-        False,
-        "also say how hard each prompt is among prompts that people wrote and among captions, in a "
-        "sentence, and which skill costs most; in files, columns `verdict`, `level`, "
-        "`easier_than_people`, `easier_than_captions`, `skill` and `cost`",
-    )
-    explain: bool = option(
-        False,
-        "also say what each word adds to the prediction of the first target; in files, a column "
-        "`explanation`. These are contributions to the prediction, not causes",
-    )
-    neighbours: int | None = option(
-        None,
-        "with --explain: also show the K nearest prompts that people judged, where the training "
-        "data are here and the predictor has a space (default: 3; 0: none)",
-        metavar="K",
-        least=0,
-        goes_with="explain",
-    )
+    uncertainty: bool = False
+    verdict: bool = False
+    explain: bool = False
+    neighbours: int | None = option(None, metavar="K", least=0, goes_with="explain")
     data_dir: str | None = option(None, goes_with="")
     image_dir: str | None = option(None, goes_with="dataset")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
@@ -108,13 +99,13 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.style == "html" and not self.explain:
-            raise RecipeError("`format` html: a page shows explanations; add `explain`")
+            raise PqppError("`format` html: a page shows explanations; add `explain`")
         if self.prompts and self.file:
-            raise RecipeError("prompts came both as words and by `file`; give one of the two")
+            raise PqppError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
-            raise RecipeError("prompts came by `dataset` and in another way; give one of the two")
+            raise PqppError("prompts came by `dataset` and in another way; give one of the two")
         if self.data_dir and not (self.dataset or self.explain):
-            raise RecipeError("`data_dir`: it is about `dataset` or `explain`; add one")
+            raise PqppError("`data_dir`: it is about `dataset` or `explain`; add one")
 
     def run(self) -> None:
         """Predict and print."""
@@ -126,7 +117,11 @@ class Predict(
         if self.verdict:
             self._refuse_other_target(predictor)
         source = self._source(predictor)
-        explainer = self._explainer(predictor) if self.explain else None
+        explainer: Any = None
+        if self.explain:
+            from pqpp_models.explain.explainer import Explainer
+
+            explainer = Explainer(predictor, self.targets, self.neighbours, self.data_dir)
         if source.blank:
             are = "is blank and gets" if source.blank == 1 else "are blank and get"
             text = f"{source.blank} of {source.count} prompts {are} no prediction"
@@ -134,11 +129,16 @@ class Predict(
         if self.style in ("table", "markdown"):
             self._print(source, predictor, explainer)
         elif self.style == "html":
-            self._write_page(source, predictor, explainer)
+            from pqpp_models.explain.page import render_explanations
+            from pqpp_models.prompts import read_prompts
+
+            prompts = [prompt for _, rows in source.parts(False) for prompt in read_prompts(rows)]
+            direction = predictor.direction if predictor.one_score else ""
+            explained = explainer.explain(prompts)
+            page = render_explanations(explained, predictor.called, direction, explainer.note)
+            emit(page, self.output)
         else:
             self._write(source, predictor, explainer)
-        if explainer is not None:
-            print(f"pqpp: note: {explainer.told}", file=sys.stderr)
 
     def _job(self) -> tuple[PredictShard, dict, str]:
         from pqpp_models.predict import PredictShard, ordered_targets
@@ -146,11 +146,6 @@ class Predict(
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
         job.targets = ordered_targets(job.loaded, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
-
-    def _explainer(self, predictor: Predictor) -> Explainer:
-        from pqpp_models.explain.explainer import Explainer
-
-        return Explainer(predictor, self.targets, self.neighbours, self.data_dir)
 
     def _source(self, predictor: Predictor) -> PromptSource:
         """Return the prompts that were given."""
@@ -163,14 +158,14 @@ class Predict(
             predictor.require_columns(rows.column_names, self.dataset)
             return PromptSource.of_rows(rows)
         if predictor.inputs != "text":
-            raise RecipeError(
+            raise PqppError(
                 f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
                 "that has them, or call its predict in Python"
             )
         if self.prompts:
             return PromptSource.of_words(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
-            raise RecipeError(
+            raise PqppError(
                 'no prompt came; write pqpp predict "a prompt", name a `file`, or pipe prompts in'
             )
         return PromptSource.of_file(self.file or "-", self.column)
@@ -205,10 +200,12 @@ class Predict(
         """Print tables for people, or write them to a file."""
         from pqpp_cli.answers import format_answers, format_question, format_verdicts
         from pqpp_models.predict import main_targets
+        from pqpp_models.verdict.reference import KEY
 
         columns: dict[str, list] = {}
         targets = self.targets or main_targets(predictor)
-        is_a_question = self._is_a_question(predictor)
+        is_plain = self.style == "table" and self.targets is None
+        is_a_question = is_plain and len(self.prompts) == 1 and KEY in predictor.details
         is_judged = self.verdict or is_a_question
         for _, predicted in self._answers(source, predictor, targets, uncertainty=is_judged):
             for name, cells in predicted.items():
@@ -243,31 +240,13 @@ class Predict(
 
         about = read_reference(predictor).target
         if about not in (self.targets or (about,)):
-            raise RecipeError(
+            raise PqppError(
                 f"`verdict`: it is about {about}, and `targets` are "
                 f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
             )
 
-    def _is_a_question(self, predictor: Predictor) -> bool:
-        """Tell whether somebody asks about one prompt, and the predictor can say more of it."""
-        from pqpp_models.verdict.reference import KEY
-
-        is_plain = self.style == "table" and self.targets is None
-        return is_plain and len(self.prompts) == 1 and KEY in predictor.details
-
-    def _write_page(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
-        """Write the page of the explanations."""
-        from pqpp_models.explain.page import render_explanations
-        from pqpp_models.prompts import read_prompts
-
-        prompts = [prompt for _, rows in source.parts(False) for prompt in read_prompts(rows)]
-        direction = predictor.direction if predictor.one_score else ""
-        explained = explainer.explain(prompts)
-        page = render_explanations(explained, predictor.called, direction, explainer.note)
-        emit(page, self.output)
-
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
-        """Predict and write some thousand prompts at a time."""
+        """Predict some thousand prompts at a time, and write a table of all."""
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdicts_of
 
@@ -275,16 +254,15 @@ class Predict(
         typed = self.style != "csv"
         renamed: list[str] = []
 
-        def parts() -> Iterator[dict]:
-            for given, predicted in self._answers(source, predictor, targets, typed):
-                if self.verdict:
-                    predicted |= verdicts_of(predicted, predictor).as_columns()
-                if explainer is not None:
-                    predicted |= explainer.column(predicted["prompt"])
-                yield _beside(given, predicted, renamed)
-
-        again = (given for given, _ in source.parts(typed))
-        emit_parts(parts(), again, self.style, self.output)
+        columns: dict[str, list] = {}
+        for given, predicted in self._answers(source, predictor, targets, typed):
+            if self.verdict:
+                predicted |= verdicts_of(predicted, predictor).as_columns()
+            if explainer is not None:
+                predicted |= explainer.column(predicted["prompt"])
+            for name, cells in _beside(given, predicted, renamed).items():
+                columns.setdefault(name, []).extend(cells)
+        emit_columns(columns, self.style, self.output)
 
 
 def _beside(given: dict, predicted: dict, renamed: list[str]) -> dict:

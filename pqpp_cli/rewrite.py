@@ -12,7 +12,8 @@ from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
 from pqpp_cli.output import emit, emit_columns
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -20,18 +21,17 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(Group):
-    """A study of people."""
+    """A study of people.
+
+    Attributes:
+        study: Also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate.
+        images_per_prompt: With --study: pairs (default: 1).
+    """
 
     TITLE = "to ask people whether it helped"
-    study: str | None = option(
-        None,
-        "also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate",
-        path="output",
-    )
+    study: str | None = option(None, path="output")
     model_name: str | None = option(None, "what pqpp generate calls the model", goes_with="study")
-    images_per_prompt: int | None = option(
-        None, "with --study: pairs (default: 1)", least=1, goes_with="study"
-    )
+    images_per_prompt: int | None = option(None, least=1, goes_with="study")
 
 
 class Rewrite(
@@ -71,24 +71,23 @@ class Rewrite(
       pqpp generate --model SDXL --model-name sdxl --file ab/prompts.csv --images-per-prompt 1 \
           --output made
       pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
+
+    Attributes:
+        chat_model: Who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model
+            that chats, which runs in this process.
+        keep: Every candidate with its verdict.
     """
 
     target: str
     candidates: str | None = option(None, "a table of prompt and candidate", path="file")
     synonyms: bool = option(False, "candidates are made by WordNet, without a model")
-    chat_model: str | None = option(
-        None,
-        "who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model that "
-        "chats, which runs in this process",
-    )
-    count: int = option(4, "rewrites for each prompt")
+    chat_model: str | None = None
+    count: int = option(4, "rewrites for each prompt", least=1)
     predictor: str = option("static", "the predictor that judges")
-    margin: float
-    confidence: float
+    margin: float = option(LIBRARY, least=0)
+    confidence: float = option(LIBRARY, least=0, below=1)
     entailment: str | None = option(LIBRARY, path="name")
-    keep: str | None = option(
-        None, "every candidate with its verdict", metavar="FILE.jsonl", path="output file"
-    )
+    keep: str | None = option(None, metavar="FILE.jsonl", path="output file")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
@@ -96,13 +95,13 @@ class Rewrite(
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
-            raise RecipeError("`chat_url`: name by `chat_model` which of its models writes")
+            raise PqppError("`chat_url`: name by `chat_model` which of its models writes")
         self.require_one_of("candidates", "synonyms", "chat_model")
         for name in ("most_calls", "most_money", "prices"):
             if getattr(self, name) and not self.chat_model:
-                raise RecipeError(f"`{name}`: it is about a `chat_model`")
+                raise PqppError(f"`{name}`: it is about a `chat_model`")
         if self.study and not self.model_name:
-            raise RecipeError("`study`: say by `model_name` what pqpp generate calls the model")
+            raise PqppError("`study`: say by `model_name` what pqpp generate calls the model")
 
     def run(self) -> None:
         """Write, judge and print."""
@@ -113,7 +112,7 @@ class Rewrite(
         style = self.style
         prompts, ids = self._prompts()
         if self.study and len(set(ids)) < len(ids):
-            raise RecipeError("`study`: two prompts have one prompt_id; give each one of its own")
+            raise PqppError("`study`: two prompts have one prompt_id; give each one of its own")
         judge = Judge(**self.arguments(Judge))
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
@@ -129,7 +128,7 @@ class Rewrite(
         if self.study:
             self._write_study(ids, rewritten.columns)
         if rewritten.error is not None:
-            raise RecipeError(
+            raise PqppError(
                 f"{rewritten.error}; from prompt {rewritten.stopped_at + 1} on all stay as they "
                 "were"
             )

@@ -7,7 +7,8 @@ import warnings
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
 from pqpp_cli.output import emit, emit_columns, note, width_of
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 
@@ -41,16 +42,16 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     unit of each is worth to you. A prompt that the predictor cannot read goes to the dearest route.
     On other prompts of the kind the shares are off by chance, twice in three times by no more than
     is printed; pqpp route predict --file, and Router.route, keep to the budget or share itself.
+
+    Attributes:
+        targets: What predicts the quality of each route.
+        utility: What a unit of each target is worth (default: 1 each).
     """
 
-    targets: tuple[str, ...] = option(
-        NEEDED, "what predicts the quality of each route", metavar="NAME,NAME[,...]"
-    )
+    targets: tuple[str, ...] = option(NEEDED, metavar="NAME,NAME[,...]")
     cost: tuple[float, ...] = option(NEEDED, "each route's cost of an answer", metavar="C,C[,...]")
     names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
-    utility: tuple[float, ...] | None = option(
-        None, "what a unit of each target is worth (default: 1 each)", metavar="U,..."
-    )
+    utility: tuple[float, ...] | None = option(None, metavar="U,...")
     budget: float | None = option(LIBRARY, metavar="C")
     share: float | None = option(LIBRARY, metavar="P")
     floor: float | None = option(LIBRARY, metavar="Q")
@@ -64,11 +65,11 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
-            raise RecipeError(f"{len(rules)} rules came; give one of `budget`, `share`, `floor`")
+            raise PqppError(f"{len(rules)} rules came; give one of `budget`, `share`, `floor`")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                raise RecipeError(f"`{name}`: {len(values)} came for {len(self.targets)} targets")
+                raise PqppError(f"`{name}`: {len(values)} came for {len(self.targets)} targets")
 
     def run(self) -> None:
         """Make a router, save it, and print who gets what."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
 from pqpp_cli.output import emit_columns
-from pqpp_files.options.option import NEEDED, RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbedShard
@@ -56,11 +57,13 @@ class Indexed(Group):
 
 
 class SourceOptions(Group):
-    """Images, or embeddings of them."""
+    """Images, or embeddings of them.
 
-    source: str = option(
-        NEEDED, "images, or embeddings", metavar="IMAGES_OR_NPY", path="name", word=True
-    )
+    Attributes:
+        source: Images, or embeddings.
+    """
+
+    source: str = option(NEEDED, metavar="IMAGES_OR_NPY", path="name", word=True)
     ids: str | None = option(None, "of embeddings, an id a line (default: numbers)", path="file")
     batch_size: int = option(64, "images at once, on a GPU")
 
@@ -106,33 +109,25 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
     def run(self) -> None:
         """Build the index of images, of embeddings, or of what `search embed` wrote."""
-        from pqpp_engines.index import ImageTextEncoder, build_index
-        from pqpp_engines.index.embed import (
-            embed_folder,
-            has_embeddings,
-            load_embeddings,
-            read_embedded,
-        )
+        from pqpp_engines.index import ImageTextEncoder, build_index, embed
 
-        if has_embeddings(self.source):
+        if embed.has_embeddings(self.source):
             if self.model or self.revision or self.ids:
-                raise RecipeError(
+                raise PqppError(
                     f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
                     "out"
                 )
-            embedded = read_embedded(self.source)
-            if embedded.left_out:
-                print(f"pqpp: {embedded.left_out} rows have no embedding", file=sys.stderr)
-            vectors, ids = embedded.vectors, embedded.ids
-            model, revision = embedded.model, embedded.revision
+            vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
+            if left_out:
+                print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise RecipeError("`model`: name what embeds the images, like CLIP")
+                raise PqppError("`model`: name what embeds the images, like CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
-            vectors, ids = embed_folder(self.source, encoder, self.batch_size)
+            vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
         else:
-            vectors, ids = load_embeddings(self.source, self.ids)
+            vectors, ids = embed.load_embeddings(self.source, self.ids)
             model, revision = self.model or "", self.revision
         print_index(build_index(vectors, ids, self.output, self.factory, model, revision))
 
@@ -142,15 +137,16 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
     Embed a column of texts, or the images that a column names, from Parquet or CSV into a
     folder of shards, which pqpp search build takes, and for texts pqpp search retrieve.
+
+    Attributes:
+        image_dir: The folder of the images; texts are embedded without.
     """
 
     SHARD_SIZE = 10_000
     model: str = option(NEEDED, "as of pqpp search build")
     file: str = option(NEEDED, "texts or images' paths", path="file")
     column: str = option("prompt", "its column of them")
-    image_dir: str | None = option(
-        None, "the folder of the images; texts are embedded without", path="images"
-    )
+    image_dir: str | None = option(None, path="images")
     batch_size: int = option(64, "texts at once, on a GPU")
     output: str = option(NEEDED, "the folder to write", path="output")
     shard_size: int | None = option(None, "rows of a shard (default: 10000)")
@@ -158,7 +154,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     def run(self) -> None:
         """Embed from shard to shard."""
         if self.image_dir and not Path(self.image_dir).is_dir():
-            raise RecipeError(f"`image_dir` {self.image_dir}: there is no such folder")
+            raise PqppError(f"`image_dir` {self.image_dir}: there is no such folder")
         self.work_on_shards(self.file, self.output, self._job)
 
     def _job(self) -> tuple[EmbedShard, dict, str]:
@@ -172,10 +168,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
 
 class SearchLabels(
-    ColumnOptions,
-    ResultOptions,
-    Command,
-    takes=("pqpp_engines.index:preliminary_relevance",),
+    ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:preliminary_relevance",)
 ):
     """List images of a captioned collection for people to judge.
 
@@ -191,9 +184,9 @@ class SearchLabels(
     caption_column: str = option("caption", "of captions", metavar="COLUMN")
     encoder: str | None = option(None, "a sentence encoder, like MiniLM", path="name")
     words: bool = option(False, "count shared words, without a model")
-    least_likeness: float | None = option(LIBRARY, library="threshold")
-    most: int
-    refined_from: int
+    least_likeness: float | None = option(LIBRARY, library="threshold", least=-1, below=1.000001)
+    most: int = option(LIBRARY, least=1)
+    refined_from: int = option(LIBRARY, least=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "the table to write")
 
@@ -267,6 +260,9 @@ class SearchRetrieve(
     the queries; their rows' numbers do if there is none. A name in .trec writes the format of TREC;
     .csv, .jsonl and .parquet have the columns query_id, prompt, image, rank, score and model, as
     pqpp build --runs reads them.
+
+    Attributes:
+        output: The run to write.
     """
 
     SHARD_SIZE = 1000
@@ -274,14 +270,13 @@ class SearchRetrieve(
     column: str = option("prompt", "its column of queries")
     model: str | None = option(LIBRARY, path="name")
     queries: str | None = option(None, "embeddings of the queries", metavar="FILE.npy", path="file")
-    k: int
+    k: int = option(LIBRARY, least=1)
     rerank: int | None
     image_dir: str | None = option(LIBRARY, path="images")
     exact: bool
     name: str | None
     output: str = option(
         NEEDED,
-        "the run to write",
         path="output file",
         holds=("text", "Parquet", "gzip"),
         endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
@@ -290,39 +285,30 @@ class SearchRetrieve(
 
     def run(self) -> None:
         """Search and write."""
+        from tqdm import tqdm
+
+        from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_queries
-        from pqpp_engines.index.retrieve import (
-            QUERY_IDS,
-            TREC_ENDINGS,
-            Retriever,
-            check_run,
-            trec_text,
-        )
         from pqpp_files.write_beside import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        retriever = Retriever(**self.arguments(Retriever))
+        retriever = retrieve.Retriever(**self.arguments(retrieve.Retriever))
         if self.in_shards:
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)
-            return self.work_on_shards(self.file, self.output, lambda: job, QUERY_IDS)
+            return self.work_on_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
         _ = retriever.opened  # refused before the queries are read
-        texts, ids = read_prompts_and_ids(self.file, self.column, QUERY_IDS)
-        check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
+        texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
+        retrieve.check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
-        results = retriever.run(ids, texts, vectors, _shown)
+        shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
+        results = retriever.run(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
-        if ending in TREC_ENDINGS:
-            write_whole(self.output, trec_text(results))
+        if ending in retrieve.TREC_ENDINGS:
+            write_whole(self.output, retrieve.trec_text(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)
-
-
-def _shown(images: Iterable[Any]) -> Iterable[Any]:
-    from tqdm import tqdm
-
-    return tqdm(images, unit="image", disable=not sys.stderr.isatty())
 
 
 class SearchShow(Indexed, Command):

@@ -24,14 +24,15 @@ class Train(Command):
       pqpp train clip --config clip_generation --image-dir pqpp_images
       pqpp train bert --config bert --resume-from-checkpoint last
       accelerate launch -m pqpp_training.train_bert --config bert
+
+    Attributes:
+        words: Its options; see pqpp train NAME --help.
     """
 
     name: str = option(
         NEEDED, f"what: {', '.join(TRAINERS)}", tuple(TRAINERS), word=True, metavar="NAME"
     )
-    words: tuple[str, ...] = option(
-        (), "its options; see pqpp train NAME --help", word=True, rest=True, metavar="OPTIONS"
-    )
+    words: tuple[str, ...] = option((), word=True, rest=True, metavar="OPTIONS")
 
     def run(self) -> None:
         """Read the recipe, and train."""

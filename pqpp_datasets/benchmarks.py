@@ -37,7 +37,6 @@ def benchmark_of(config: str) -> Benchmark:
         'pqpp'
     """
     if config not in BENCHMARKS:
-        raise BenchmarkError(
-            f"{config!r}: no such configuration; choose among {', '.join(BENCHMARKS)}"
-        )
+        known = ", ".join(BENCHMARKS)
+        raise BenchmarkError(f"{config!r}: no such configuration; choose among {known}")
     return BENCHMARKS[config]

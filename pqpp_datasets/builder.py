@@ -1,8 +1,6 @@
 """The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
 
-import contextlib
 import logging
-from collections.abc import Iterator
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from pqpp_datasets.location import (
     missing_files,
 )
 from pqpp_datasets.sources import release
-from pqpp_files.errors import in_a_line
+from pqpp_datasets.tables import damaged
 
 logger = logging.getLogger(__name__)
 
@@ -39,15 +37,10 @@ class _Configuration(datasets.BuilderConfig):
         """Return the options that are set, after checking that the benchmark takes them."""
         given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(
-                f"the configuration {self.name!r} takes no data_dir=: it needs no files"
-            )
+            raise BenchmarkError(f"{self.name} takes no data_dir=: it needs no files")
         if untaken := [name for name in given if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            raise BenchmarkError(
-                f"the configuration {self.name!r} takes no {untaken[0]}=, which belongs to "
-                f"{', '.join(takers)}"
-            )
+            raise BenchmarkError(f"{self.name} takes no {untaken[0]}=, as {', '.join(takers)} does")
         return given
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
@@ -103,34 +96,24 @@ class Pqpp(datasets.ArrowBasedBuilder):
             if not splits:
                 missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
                 raise BenchmarkError(
-                    f"{folder}: no split of {benchmark.name} is here (the first file that is "
-                    f"missing is {missing.relative_to(folder)}); give the folder of the published "
-                    f"layout, or a root that holds it as {benchmark.folders[0]}, as data_dir="
+                    f"{missing}: no split of {benchmark.name} is here, and this is the first file; "
+                    f"give as data_dir= their folder, or one with {benchmark.folders[0]}"
                 )
-        return [
-            datasets.SplitGenerator(name=split, gen_kwargs=self._arguments(folder, split))
-            for split in splits
-        ]
-
-    def _arguments(self, folder, split) -> dict:
-        benchmark = self.config.benchmark
-        missing = missing_files(benchmark, folder, split) if folder else []
-        if missing:
-            more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise BenchmarkError(
-                f"{missing[0]}: this file of the split {split!r} is missing{more}; restore the "
-                "folder as published"
-            )
-        # The library deals the items of a list out to its processes.
-        parts = benchmark.parts(folder, split, self.config.options()) if benchmark.parts else [None]
-        return {"folder": folder, "split": split, "parts": parts}
+        options, generators = self.config.options(), []
+        for split in splits:
+            missing = missing_files(benchmark, folder, split) if folder else []
+            if missing:
+                raise damaged(missing[0], f"this file of the split {split!r} is missing")
+            # The library deals the items of a list out to its processes.
+            parts = benchmark.parts(folder, split, options) if benchmark.parts else [None]
+            given = {"folder": folder, "split": split, "parts": parts}
+            generators.append(datasets.SplitGenerator(name=split, gen_kwargs=given))
+        return generators
 
     def _generate_tables(self, folder, split, parts):
         tables = self.config.benchmark.tables(folder, split, self.config.options(), parts)
         for number, table in enumerate(tables):
             yield (0, number), table
-
-    # What the library wraps or words in general terms is said here as what it is.
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
         """Prepare the data; an error of ours comes through as it was raised."""
@@ -141,46 +124,13 @@ class Pqpp(datasets.ArrowBasedBuilder):
                 raise error.__cause__ from None
             raise
 
-    def as_dataset(self, split: Any = None, **kwargs: Any) -> Any:
-        """Return the prepared data; a split that this copy lacks is named with its files."""
-        with self._explaining(split):
-            return super().as_dataset(split=split, **kwargs)
-
-    def as_streaming_dataset(self, split: Any = None, **kwargs: Any) -> Any:
-        """Return the data as a stream; a split that this copy lacks is named with its files."""
-        with self._explaining(split):
-            return super().as_streaming_dataset(split=split, **kwargs)
-
-    @contextlib.contextmanager
-    def _explaining(self, split: Any) -> Iterator[None]:
-        try:
-            yield
-        except BenchmarkError:
-            raise
-        except (ValueError, KeyError) as error:
-            benchmark = self.config.benchmark
-            folder = local_folder(benchmark, self.config.data_dir)
-            for name in benchmark.splits:
-                if folder is None or name not in str(split):
-                    continue
-                if missing := missing_files(benchmark, folder, name):
-                    raise BenchmarkError(
-                        f"the split {name!r} of {benchmark.name} is not in this copy: "
-                        f"{missing[0]} is missing; splits here: "
-                        f"{', '.join(available_splits(benchmark, folder))}"
-                    ) from None
-            reason = in_a_line(error, named=False)
-            raise BenchmarkError(f"`split` is {split!r} ({reason}); name one or several") from None
-
 
 def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        raise BenchmarkError(
-            f"{benchmark.name}: no file of this benchmark is published; give the folder that holds "
-            f"{', '.join(needed)} as data_dir="
-        )
+        wanted = f"give the folder that holds {', '.join(needed)} as data_dir="
+        raise BenchmarkError(f"{benchmark.name}: no file of it is published; {wanted}")
     place = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
     folder = download_release(published, needed, place, force=force)

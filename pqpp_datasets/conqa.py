@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, named_files, published
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
+from pqpp_datasets.tables import Column, damaged, read_csv, read_form
 
 SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
@@ -47,9 +47,7 @@ def label_rule(value: object) -> str:
     from pqpp_metrics.functional.aggregation import CONQA_RULES
 
     if value not in CONQA_RULES:
-        raise BenchmarkError(
-            f"relevance_rule={value!r}: no such rule; the rules are {', '.join(CONQA_RULES)}"
-        )
+        raise BenchmarkError(f"relevance_rule={value!r}: choose among {', '.join(CONQA_RULES)}")
     return str(value)
 
 
@@ -68,7 +66,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
             place = "is missing" if odd[0] in queries else "is no query of seed.json"
-            raise BenchmarkError(f"{path}: query {odd[0]} {place}; {REMEDY}")
+            raise damaged(path, f"query {odd[0]} {place}")
     rows = [
         {
             "query_id": int(key),
@@ -94,7 +92,7 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     table = read_csv(path, {"image_id": Column("int64", 0, 2**53)})
     image, times = Counter(table["image_id"].to_pylist()).most_common(1)[0]
     if times > 1:
-        raise BenchmarkError(f"{path}: the image id {image} stands {times} times; {REMEDY}")
+        raise damaged(path, f"the image id {image} stands {times} times")
     return table
 
 

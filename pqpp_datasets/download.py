@@ -66,14 +66,12 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     except OSError as error:
         raise BenchmarkError(
             f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
-            "connect, or put a copy of this path below PQPP_DATA_DIR, or name its folder by "
-            "data_dir="
+            "connect, or put a copy of this path below PQPP_DATA_DIR, or in data_dir="
         ) from error
     digest = sha256_of(partial)
     if expected and digest != expected:
         partial.unlink()
-        recorded = f"recorded at the first download, in {lock}"
-        origin = "published" if source.sha256 else recorded
+        origin = "published" if source.sha256 else f"recorded at the first download, in {lock}"
         raise BenchmarkError(
             f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="
@@ -83,10 +81,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
             is_page = file.read(64).lstrip().startswith(b"<")
         if is_page:  # a login page of a network, which would be recorded as the file for good
             partial.unlink()
-            raise BenchmarkError(
-                f"{source.url}: a web page came instead of the file; check the network, or give a "
-                "folder with the files as data_dir="
-            )
+            raise BenchmarkError(f"{source.url}: a web page came, not the file; check the network")
         known = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
         write_whole(lock, f"{known}\n")
     partial.replace(target)

@@ -22,8 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_datasets.tables import Column, damaged, read_csv
 from pqpp_files.foreign.json_values import read_json
 
 # Our name of a model's split -> the name in the annotations.
@@ -86,7 +85,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     }
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
-            raise BenchmarkError(f"{variables}: no row of the prompt {prompt_id}; {REMEDY}")
+            raise damaged(variables, f"no row of the prompt {prompt_id}")
         row |= extras[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
@@ -118,10 +117,10 @@ def _joined(
     for row in rows:
         number = row["prompt_id"]
         if number not in prompts:
-            raise BenchmarkError(f"{path}: the prompt {number} is not in {directory}; {REMEDY}")
+            raise damaged(path, f"the prompt {number} is not in {directory}")
         row |= {"model": split, **prompts[number]}
     if not rows:
-        raise BenchmarkError(f"{path}: no image of {MODELS[split]} is in it; {REMEDY}")
+        raise damaged(path, f"no image of {MODELS[split]} is in it")
     return rows
 
 
@@ -130,14 +129,10 @@ def _read_directory(path: Path) -> dict[int, dict]:
     rows: dict[int, dict] = {}
     for row in _rows_of(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
-            raise BenchmarkError(f"{path}: the prompt {row['prompt_id']} stands twice; {REMEDY}")
+            raise damaged(path, f"the prompt {row['prompt_id']} stands twice")
     for prompt_id, row in rows.items():
-        unknown = [link for link in row["linked_prompts"] if link not in rows]
-        if unknown:
-            raise BenchmarkError(
-                f"{path}: the prompt {prompt_id} is linked to {unknown[0]}, which is not there; "
-                f"{REMEDY}"
-            )
+        if unknown := [link for link in row["linked_prompts"] if link not in rows]:
+            raise damaged(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")
     return rows
 
 

@@ -9,6 +9,7 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
+from pqpp_files.errors import in_a_line
 from pqpp_files.names import did_you_mean
 from pqpp_files.paths import expanded
 from pqpp_hub import is_repository_id
@@ -42,14 +43,19 @@ def load_benchmark(
 
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
-        return datasets.load_dataset("pqpp", configuration(name, subset), split=split, **options)
+        config = configuration(name, subset)
+        try:
+            return datasets.load_dataset("pqpp", config, split=split, **options)
+        except BenchmarkError:
+            raise
+        except (ValueError, KeyError) as error:  # a split that this copy lacks, or an option
+            what = f"{config}, split {split}" if split else config
+            raise BenchmarkError(f"{what}: {in_a_line(error, named=False)}") from None
     folder = expanded(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
-        raise BenchmarkError(
-            f"dataset {name}: no folder, OWNER/REPOSITORY or benchmark is called so; "
-            f"{did_you_mean(name, list_benchmarks())}"
-        )
+        hint = did_you_mean(name, list_benchmarks())
+        raise BenchmarkError(f"dataset {name}: no folder, repository or benchmark; {hint}")
     if is_saved_to_disk(folder):
         return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
@@ -76,9 +82,8 @@ def configuration(name: str, subset: str | None = None) -> str:
     """
     chosen = subset or name
     if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
-        raise BenchmarkError(
-            f"subset {chosen}: {name} has no such configuration; {did_you_mean(chosen, BENCHMARKS)}"
-        )
+        hint = did_you_mean(chosen, BENCHMARKS)
+        raise BenchmarkError(f"subset {chosen}: {name} has no such configuration; {hint}")
     return chosen
 
 
@@ -91,18 +96,14 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        option = taken[0].replace("_", "-")
-        raise BenchmarkError(
-            f"{option}: {place} was saved by save_to_disk and takes none; leave it out"
-        )
+        raise BenchmarkError(f"`{taken[0]}`: {place} was saved by save_to_disk and takes none")
     saved = datasets.load_from_disk(place)
     if split is None:
         return saved
     known = list(saved) if isinstance(saved, dict) else []
     parts = [part.strip() for part in split.split("+")]
     if not set(parts) <= set(known):
-        has = f"{', '.join(known)}; use one of them" if known else "no splits; leave it out"
-        raise BenchmarkError(f"split {split}: {place} has {has}")
+        raise BenchmarkError(f"split {split}: {place} has {', '.join(known) or 'no splits'}")
     return datasets.concatenate_datasets([saved[part] for part in parts])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import HEAD_BYTES, release
+from pqpp_datasets.tables import damaged
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.paths import expanded
 
@@ -32,20 +33,16 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     if data_dir:
         folder = expanded(data_dir).absolute()
         if not folder.is_dir():
-            raise BenchmarkError(
-                f"data_dir={str(data_dir)!r}: no such folder; give the one that holds the "
-                f"published files, like {benchmark.files(None, benchmark.splits[0])[0]}"
-            )
+            file = benchmark.files(None, benchmark.splits[0])[0]
+            raise BenchmarkError(f"data_dir={str(data_dir)!r}: no such folder; give that of {file}")
         place = folder.parent if folder.name == "dataset" else folder
         return place if available_splits(benchmark, place) else _below(folder, benchmark) or place
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     if not root:
         return None
     if not Path(root).is_dir():
-        raise BenchmarkError(
-            f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; it is the root that holds "
-            f"{', '.join(benchmark.folders)}"
-        )
+        wanted = f"give the root that holds {', '.join(benchmark.folders)}"
+        raise BenchmarkError(f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; {wanted}")
     below = _below(Path(root).absolute(), benchmark)
     if below is None:
         logger.warning(
@@ -142,10 +139,8 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         size = file.stat().st_size
         is_short = source.head_sha256 and size < (source.bytes or 0)
         if is_short and sha256_of_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
-            raise BenchmarkError(
-                f"{file}, after byte {size}: truncated, the published file has {source.bytes} "
-                "bytes; restore the file as published"
-            )
+            what = f"truncated, the published file has {source.bytes} bytes"
+            raise damaged(f"{file}, after byte {size}", what)
         logger.warning("%s is not the published file (sha256 differs); read as it is", file)
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import named_files, published
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_datasets.tables import Column, damaged, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
@@ -46,10 +46,7 @@ def image_root(image_dir: str | Path) -> Path:
     """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
     root = expanded(image_dir).absolute()
     if not root.is_dir():
-        raise BenchmarkError(
-            f"image_dir={str(image_dir)!r}: no such folder; give the unpacked archive, whose "
-            "address `pqpp datasets show pqpp` says"
-        )
+        raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
     return root / "images" if (root / "images").is_dir() else root
 
 
@@ -82,10 +79,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
     if not any(map(any, found.values())):
-        raise BenchmarkError(
-            f"{root}: no image of the {table.num_rows} prompts is here (expected "
-            "<image id>/image_4.png and so on); give the unpacked archive as image_dir="
-        )
+        raise BenchmarkError(f"image_dir={root}: no <image id>/image_4.png of a prompt is in it")
     for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
         if name == "reference_image":
@@ -181,7 +175,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     caption_ids = table["id"].to_pylist()
     identity, times = Counter(caption_ids).most_common(1)[0]
     if times > 1:
-        raise BenchmarkError(f"{path}: id {identity} stands {times} times; {REMEDY}")
+        raise damaged(path, f"id {identity} stands {times} times")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
         "source": ["mscoco"] * len(caption_ids),
@@ -263,10 +257,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
             if len(odd):
-                raise BenchmarkError(
-                    f"{path}: {len(rows)} rows came, {paths[0]} has {len(known)}; the prompt "
-                    f"{odd[0][0][:60]!r} is not the same in both; {REMEDY}"
-                )
+                raise damaged(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(known.index)
         tables.append(rows)
     return tables[0].join(tables[1:])

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.benchmark import features_of, published
-from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.pqpp import SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
-from pqpp_datasets.tables import REMEDY, Column, read_csv
+from pqpp_datasets.tables import Column, damaged, read_csv
 from pqpp_files.errors import in_a_line
 
 _V1_1_PICKLE = "dataset/retrieval/ground_truth/retrieval_{}_gt.pickle"
@@ -57,10 +56,8 @@ def _read_v1_0(folder: Path, split: str) -> pa.Table:
     path = folder / relevance
     lists = _lists_of(path, path.stat().st_mtime_ns)
     if start + len(wanted) > len(lists):
-        raise BenchmarkError(
-            f"{path}: judgments of {len(lists)} queries came, {start + len(wanted)} are needed up "
-            f"to the end of the split {split!r}; restore the file as published"
-        )
+        needed = f"{start + len(wanted)} are needed up to the end of the split {split!r}"
+        raise damaged(path, f"judgments of {len(lists)} queries came, {needed}")
     rows = lists[start : start + len(wanted)]
     return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
 
@@ -72,7 +69,7 @@ def _lists_of(path: Path, modified: int) -> list[list[int]]:
         numbers = range(len(lists))
         lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
     if not isinstance(lists, list | tuple):
-        raise BenchmarkError(f"{path}: no list with one entry a query; {REMEDY}")
+        raise damaged(path, "no list with one entry a query")
     return [_image_ids(path, number, entry) for number, entry in enumerate(lists)]
 
 
@@ -80,12 +77,12 @@ def _columns_of_parquet(path: Path) -> list:
     try:
         table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
     except (pa.ArrowInvalid, OSError) as error:
-        raise BenchmarkError(f"{path}: {in_a_line(error, named=False)}; {REMEDY}") from None
+        raise damaged(path, in_a_line(error, named=False)) from None
     if set(table.column_names) != {"query_index", "image_ids"}:
-        raise BenchmarkError(f"{path}: the columns query_index and image_ids are needed; {REMEDY}")
+        raise damaged(path, "the columns query_index and image_ids are needed")
     table = table.sort_by("query_index")
     if table["query_index"].to_pylist() != list(range(table.num_rows)):
-        raise BenchmarkError(f"{path}: query_index does not count 0, 1, 2, ...; {REMEDY}")
+        raise damaged(path, "query_index does not count 0, 1, 2, ...")
     return table["image_ids"].to_pylist()
 
 
@@ -93,7 +90,7 @@ def _read_v1_1(folder: Path, split: str) -> pa.Table:
     pickled, generation = (folder / path for path in files(folder, split))
     records = read_pickle(pickled)
     if not isinstance(records, list):
-        raise BenchmarkError(f"{pickled}: a list of records is needed; {REMEDY}")
+        raise damaged(pickled, "a list of records is needed")
     text = Column("string")
     columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
     prompts = read_csv(generation, columns).to_pylist()
@@ -105,18 +102,14 @@ def _read_v1_1(folder: Path, split: str) -> pa.Table:
 
 def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
     if not isinstance(record, dict) or not set(record) >= _RECORD_KEYS:
-        raise BenchmarkError(
-            f"{path}, record {number}: the keys {', '.join(sorted(_RECORD_KEYS))} are needed; "
-            f"{REMEDY}"
-        )
+        keys = ", ".join(sorted(_RECORD_KEYS))
+        raise damaged(f"{path}, record {number}", f"the keys {keys} are needed")
     if record["source"] == "mscoco":
         return f"mscoco-{int(record['caption_id'])}"
     if record["source"] == "drawbench" and record["prompt"] in indices:
         return f"drawbench-{indices[record['prompt']]}"
-    raise BenchmarkError(
-        f"{path}, record {number}: the prompt {record['prompt']!r:.60} is not in the generation "
-        f"files; {REMEDY}"
-    )
+    what = f"the prompt {record['prompt']!r:.60} is not in the generation files"
+    raise damaged(f"{path}, record {number}", what)
 
 
 def _image_ids(path: Path, number: int, entry) -> list[int]:
@@ -126,7 +119,7 @@ def _image_ids(path: Path, number: int, entry) -> list[int]:
     except (TypeError, ValueError):
         integers = None
     if integers is None or any(a != b or a < 0 for a, b in zip(integers, ids, strict=True)):
-        raise BenchmarkError(f"{path}, record {number}: no list of image ids; {REMEDY}")
+        raise damaged(f"{path}, record {number}", "no list of image ids")
     return integers
 
 

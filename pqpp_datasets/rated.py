@@ -6,11 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, Column, read_csv, read_form
+from pqpp_datasets.tables import Column, damaged, read_csv, read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
 
-_LEAST, _MOST = 1, 5  # of ratings
+_RANGE = (1.0, 5.0)  # of ratings
 
 # AGIQA-3K: generated images with mean opinion scores of quality and of alignment to the prompt.
 #
@@ -90,7 +89,7 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
         known = {
-            name: [rating for rating in some if _LEAST <= rating <= _MOST]
+            name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
             for name, some in ratings.items()
         }
         means = {f"{n}_rating": float(exact_mean(r)) if r else None for n, r in known.items()}
@@ -180,10 +179,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
-            raise BenchmarkError(
-                f"{path}, {key:.40}: image is {entry['image']!r:.40}, it must be its own name; "
-                f"{REMEDY}"
-            )
+            raise damaged(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another's name")
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {
@@ -196,7 +192,6 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)
 
 
-_RANGE = (_LEAST, _MOST)
 BENCHMARKS = (
     published(
         "agiqa",

@@ -57,12 +57,8 @@ def _resolving_pqpp(original, load_module):
             if kwargs.get(name) is not None:
                 from pqpp_datasets.errors import BenchmarkError
 
-                raise BenchmarkError(
-                    f'load_dataset("pqpp", {name}={kwargs[name]!r:.60}): the benchmark comes with '
-                    "the package and has no revisions, and single files are not taken; choose a "
-                    'release by its configuration, like "pqpp-v1.0", or a folder of the published '
-                    "layout by data_dir="
-                )
+                remedy = 'choose a configuration, like "pqpp-v1.0", or a folder by data_dir='
+                raise BenchmarkError(f'load_dataset("pqpp") takes no {name}=; {remedy}')
         chosen = load_module.BuilderConfigsParameters(
             default_config_name=None if path == DATASET_NAME else path
         )

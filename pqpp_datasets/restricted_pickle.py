@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import require_file
+from pqpp_datasets.tables import damaged, require_file
 from pqpp_files.errors import in_a_line
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
@@ -139,8 +138,5 @@ def read_pickle(path: Path) -> object:
                 raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
-        reason = in_a_line(error, named=False)
-        raise BenchmarkError(
-            f"{path}, byte {file.tell()}: not a readable pickle of lists, numbers and texts "
-            f"({reason}); restore the file as published, and do not open it by other means"
-        ) from None
+        reason = f"not a readable pickle of plain values ({in_a_line(error, named=False)})"
+        raise damaged(f"{path}, byte {file.tell()}", reason) from None

@@ -51,10 +51,8 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     """
     usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
-        raise BenchmarkError(
-            f"embeddings, row {int(np.argmin(usable))}: a value is not finite or beyond "
-            f"{_LARGEST:g}, so distances overflow; embed it anew, or scale all rows alike"
-        )
+        row = int(np.argmin(usable))
+        raise BenchmarkError(f"embeddings, row {row}: a value is not finite or beyond {_LARGEST:g}")
     require_selectable(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
@@ -106,27 +104,22 @@ def sample_centres(points: np.ndarray, count: int, generator: np.random.Generato
     while len(chosen) < count:
         cumulative = np.cumsum(distance, dtype=np.float64)
         if cumulative[-1] <= 0:
-            raise BenchmarkError(
-                f"count={count}: only {len(chosen)} embeddings are distinct; choose at most as many"
-            )
+            raise BenchmarkError(f"count={count}: only {len(chosen)} embeddings are distinct")
         # While there are few centres each new one changes the distances a lot.
         size = min(_MOST_DRAWN, 1 + len(chosen) // 4)
         drawn = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
         drawn = np.minimum(drawn, len(points) - 1)
-        new = _taken(points[drawn], drawn, distance[drawn], generator)[: count - len(chosen)]
+        near, now, chances = points[drawn], distance[drawn], generator.random(len(drawn))
+        new: list[int] = []
+        for position, row in enumerate(drawn):
+            if chances[position] * distance[row] < now[position]:
+                new.append(int(row))
+                np.minimum(now, _exactly(near, near[position]), out=now)
+        new = new[: count - len(chosen)]
         chosen += new
         np.minimum(distance, _squared(points, norms, new), out=distance)
         distance[new] = 0
     return np.array(chosen, dtype=np.int64)
-
-
-def _taken(drawn_points, drawn, before, generator) -> list[int]:
-    now, chances, taken = before.copy(), generator.random(len(drawn)), []
-    for position, row in enumerate(drawn):
-        if chances[position] * before[position] < now[position]:
-            taken.append(int(row))
-            np.minimum(now, _exactly(drawn_points, drawn_points[position]), out=now)
-    return taken
 
 
 def _squared(points, norms, rows) -> np.ndarray:
@@ -184,10 +177,8 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     except FileError as error:
         raise BenchmarkError(str(error)) from None
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
-        raise BenchmarkError(
-            f"{path}: {points.dtype} of shape {points.shape} came, ({captions}, dimensions) of "
-            "numbers is needed, one row per caption"
-        )
+        came = f"{points.dtype} of shape {points.shape} came"
+        raise BenchmarkError(f"{path}: {came}, numbers of ({captions}, dimensions) are needed")
     return points
 
 

@@ -76,6 +76,11 @@ class Column:
         return number
 
 
+def damaged(where: object, what: object) -> BenchmarkError:
+    """Return the error of a published file that is not as it was published."""
+    return BenchmarkError(f"{where}: {what}; {REMEDY}")
+
+
 def not_as_published(error: FileError) -> BenchmarkError:
     """Return a reader's error with the remedy of a published file in the place of its own."""
     return BenchmarkError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}")
@@ -119,7 +124,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     except FileError as error:
         raise not_as_published(error) from None
     if not len(table):
-        raise BenchmarkError(f"{path}, line 2: no row follows the header; {REMEDY}")
+        raise damaged(f"{path}, line 2", "no row follows the header")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
@@ -135,10 +140,8 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        raise BenchmarkError(
-            f"{table.place_of(row)}: column {name} is {table[name][row][:80]!r}, "
-            f"it must be {columns[name].allowed()}; {REMEDY}"
-        )
+        what = f"column {name} is {table[name][row][:80]!r}, it must be {columns[name].allowed()}"
+        raise damaged(table.place_of(row), what)
     return pa.table(read)
 
 
@@ -193,9 +196,9 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     error = next(_validator(form).iter_errors(value), None)
     if error is not None:
         place = "".join(f", {part!s:.40}" for part in error.absolute_path)
+        wanted = error.schema["description"]
         raise BenchmarkError(
-            f"{name}{place}: {error.instance!r:.60} came, it must be "
-            f"{error.schema['description']}; {remedy}"
+            f"{name}{place}: {error.instance!r:.60} came, it must be {wanted}; {remedy}"
         )
 
 

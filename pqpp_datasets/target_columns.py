@@ -348,10 +348,8 @@ def targets_for(
     for model in models:
         slug = model_slug(model)
         if slug in taken:
-            raise BenchmarkError(
-                f"the model {model!r:.60} and {taken[slug]:.70} would share the column "
-                f"{slug}_{measure}, where one alone is allowed; rename the model"
-            )
+            both = f"the model {model!r:.60} and {taken[slug]:.70}"
+            raise BenchmarkError(f"{both} would share the column {slug}_{measure}; rename one")
         taken[slug] = f"the model {model!r}"
         targets.append(target_called(f"{slug}_{measure}", {"model": model, "limits": limits}))
     return [*targets, target_called(f"{MEAN}_{measure}", {"limits": limits})]

@@ -4,8 +4,13 @@ from pqpp_files.errors import PqppError
 
 
 class EngineError(PqppError):
-    """Images, rewrites, routes or a collection cannot be made or used as asked."""
+    """Images, rewrites, routes or a collection cannot be made or used as asked.
 
+    Args:
+        message: What is wrong, in one line.
+        refuses_image: Whether one image alone cannot be made; others may.
+    """
 
-class ImageRefusedError(EngineError):
-    """One image cannot be made; others may."""
+    def __init__(self, message: str, refuses_image: bool = False) -> None:
+        super().__init__(message)
+        self.refuses_image = refuses_image

@@ -79,14 +79,16 @@ class GimbrrOptions(AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RahfOptions(AssessorOptions):
-    """Scores, heatmaps and misaligned words by a RAHF model."""
+    """Scores, heatmaps and misaligned words by a RAHF model.
+
+    Attributes:
+        threshold: A word of at least this probability counts as misaligned.
+    """
 
     agreement = "How well a RAHF model agrees with people is in its card (pqpp bench measures it)."
 
     model: str | None = option(None, "folder or OWNER/REPOSITORY of a RAHF model", path="name")
-    threshold: float = option(
-        0.5, "a word of at least this probability counts as misaligned", least=0, below=1
-    )
+    threshold: float = option(0.5, least=0, below=1)
 
     def __post_init__(self) -> None:
         """Refuse before images are looked for what would fail after it."""
@@ -126,6 +128,17 @@ class VistarOptions(ChatOptions, AssessorOptions):
     control parameters of a prompt: text; light; panels, subject, layout; count, postures,
     expressions; objects. Every number that the paper does not print is in
     pqpp_feedback/vistar/vistar_choices.yaml.
+
+    Attributes:
+        only: Which scores (default: all but hwpq); text_rendering needs no download.
+        model: Another model for a role, ROLE=NAME_OR_PATH: detector, segmenter, depth, similarity,
+            features, pose, expression, anomaly.
+        weighting: Of penetration, as the paper means it or prints it.
+        text_match: All text counts, as in the paper, or the part most alike.
+        text_script: Of the texts; usual is Latin, Chinese and Japanese, other models are fetched
+            once.
+        flawless_dir: Hundreds of images without flaws, for geometry's sixth cue.
+        questionnaires: Folder of hwpq's questionnaires, none of which is ever replaced.
     """
 
     agreement = (
@@ -133,35 +146,18 @@ class VistarOptions(ChatOptions, AssessorOptions):
         "pairs for its own, of which it leaves many numbers open."
     )
 
-    only: list[str] = option(
-        [], "which scores (default: all but hwpq); text_rendering needs no download"
-    )
-    model: dict[str, str] = option(
-        {},
-        "another model for a role, ROLE=NAME_OR_PATH: detector, segmenter, depth, similarity, "
-        "features, pose, expression, anomaly",
-        path="name",
-    )
-    weighting: str | None = option(
-        None, "of penetration, as the paper means it or prints it", ("corrected", "printed")
-    )
-    text_match: str = option(
-        "whole", "all text counts, as in the paper, or the part most alike", ("whole", "contained")
-    )
+    only: list[str] = option([])
+    model: dict[str, str] = option({}, path="name")
+    weighting: str | None = option(None, choices=("corrected", "printed"))
+    text_match: str = option("whole", choices=("whole", "contained"))
     text_script: str = option(
-        "usual",
-        "of the texts; usual is Latin, Chinese and Japanese, other models are fetched once",
-        ("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai"),
+        "usual", choices=("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai")
     )
     text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
     text_counts: list[str] = option([], "also counts in texts", ("case", "punctuation"))
-    flawless_dir: str | None = option(
-        None, "hundreds of images without flaws, for geometry's sixth cue", path="folder"
-    )
+    flawless_dir: str | None = option(None, path="folder")
     writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
-    questionnaires: str | None = option(
-        None, "folder of hwpq's questionnaires, none of which is ever replaced", path="folder"
-    )
+    questionnaires: str | None = option(None, path="folder")
     answers: str | None = option(None, "folder where hwpq's answers are kept; nowhere if left out")
     answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
 

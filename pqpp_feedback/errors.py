@@ -9,15 +9,6 @@ class FeedbackError(ModelError):
     """Images cannot be judged or assessed as asked: the run ends with one line."""
 
 
-class ImageError(FeedbackError):
-    """One image cannot be assessed: its row says why, and the run goes on.
-
-    Example:
-        >>> issubclass(ImageError, FeedbackError)
-        True
-    """
-
-
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """Refuse a value that is not among those allowed.
 

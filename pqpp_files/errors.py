@@ -20,10 +20,6 @@ class FileError(PqppError):
     """A file or folder cannot be read or written as asked."""
 
 
-class NoHeaderError(FileError):
-    """A file's first line is a row of numbers where the names of its columns belong."""
-
-
 class MissingExtraError(PqppError, ImportError):
     """A package that an optional part needs is not installed."""
 

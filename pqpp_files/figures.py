@@ -61,7 +61,7 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         ]
         names = ("table", "row", "column", "value")
         columns = {name: [cell[n] for cell in cells] for n, name in enumerate(names)}
-        return "".join(table_text("csv", [columns]))
+        return table_text("csv", columns)
     from tabulate import tabulate
 
     from pqpp_files.visible import markdown_cell

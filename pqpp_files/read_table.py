@@ -5,11 +5,8 @@ ids in them too; `Table.values` says which columns hold numbers. Cells of JSON a
 the file says.
 """
 
-import itertools
 import re
-from array import array
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
     UNNAMED,
-    Block,
+    Columns,
     Format,
     inner_columns,
     source_of,
@@ -122,7 +119,7 @@ def read_table(
     plain: str = "value",
     kinds: Sequence[str] | None = None,
     remedy: str = "name the columns so",
-    header: bool = True,
+    header: bool | None = None,
 ) -> Table:
     r"""Read a table from a file.
 
@@ -137,13 +134,12 @@ def read_table(
         kinds: The suffixes that are allowed; all if None.
         remedy: What to do about a missing column, for the error.
         header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
-            if not.
+            if not. None where whoever asks has no option `no_header`.
 
     Raises:
-        NoHeaderError: The header is one of numbers, so that it is probably a row.
-        FileError: There is no such file, or it is damaged, of another format, empty, or has no such
-            column, or a row has another number of cells than the header; one line that names the
-            line of the file.
+        FileError: The header is one of numbers, there is no such file, or it is damaged, of another
+            format, empty, or has no such column, or a row has another number of cells than the
+            header; one line that names the line of the file.
 
     Example:
         >>> import pathlib, tempfile
@@ -157,7 +153,7 @@ def read_table(
     """
     source = source_of(path, columns, plain, kinds)
     source.has_header, source.with_index = header, columns is None
-    cells = _gathered(source, list, source.blocks())
+    cells = source.columns()
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _no_column(source, missing, remedy)
@@ -173,40 +169,14 @@ def read_table(
     return table
 
 
-class Codes:
-    """A column as a whole number for each row, and the distinct values that the numbers stand for.
-
-    It keeps a million rows within a few megabytes. The codes are in the order of first appearance.
-
-    Attributes:
-        codes: int32, a position in `values` each.
-        values: The distinct cells; None stands for an empty one.
-    """
-
-    def __init__(self, cells: Iterable[Any] = ()) -> None:
-        self.codes = array("i")
-        self._places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
-        self.extend(cells)
-
-    @property
-    def values(self) -> list:
-        """See above."""
-        return list(self._places)
-
-    def extend(self, cells: Iterable[Any]) -> None:
-        """Take in further cells."""
-        self.codes.extend(map(self._places.__getitem__, cells))
-
-
-def read_codes(
+def read_columns(
     path: str | Path,
     columns: Sequence[str],
     kinds: Sequence[str] | None = None,
     nested: str | None = None,
-    tell: Callable[[int], Any] = lambda rows: None,
     encoding: str | None = None,
-) -> tuple[dict[str, Codes], list[str]]:
-    r"""Read columns as `Codes`, in little memory; numbers of JSON stay the text that they are.
+) -> tuple[Columns, list[str]]:
+    r"""Read columns of texts and numbers; numbers of JSON stay the text that they are.
 
     Args:
         path: As for `read_table`.
@@ -216,11 +186,10 @@ def read_codes(
         nested: The column whose lists and objects give a row for each value, as `spread` of
             `pqpp_files.table_formats` does, with its three columns. An object of
             objects in `.json` is records then, with the column `key`.
-        tell: Is called with how many rows were read, again and again.
         encoding: As for `Input`.
 
     Returns:
-        Column to codes, for those that are there, and the names of all columns of the file.
+        The columns that are there, and the names of all columns of the file.
 
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
@@ -228,37 +197,19 @@ def read_codes(
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = source_of(Input(path, False, encoding), (*columns, *outer), None, kinds)
     source.keyed = nested is not None
-
-    def blocks() -> Iterator[Block]:
-        for rows, cells in source.blocks(as_written=True):
-            tell(rows)
-            yield rows, inner_columns(cells, columns) if outer else cells
-
-    spread_or_not = blocks() if nested is None else spread(blocks(), nested, columns)
-    codes = _gathered(source, Codes, spread_or_not)
-    return {name: codes[name] for name in (*columns, *ADDED) if name in codes}, source.names
-
-
-def _gathered(source: Format, new: Any, blocks: Iterable[Block]) -> dict[str, Any]:
-    """Put blocks together, a `new()` a column; a block may bring columns, or lack them."""
-    table: dict[str, Any] = {}
-    before = 0
-    for rows, columns in blocks:
-        for name in columns:
-            if name not in table:
-                table[name] = new(itertools.repeat(None, before))
-        for name, column in table.items():
-            try:
-                column.extend(columns[name] if name in columns else itertools.repeat(None, rows))
-            except TypeError:  # what holds values has no hash
-                nested = [isinstance(cell, list | dict) for cell in columns[name]].index(True)
-                kind = "a list" if isinstance(columns[name][nested], list) else "an object"
-                raise FileError(
-                    f"{source.place_of(before + nested)}: {name} is {kind}, a text or a number is "
-                    "allowed; give each value a row of its own"
-                ) from None
-        before += rows
-    return table
+    cells = source.columns(as_written=True)
+    cells = inner_columns(cells, columns) if outer else cells
+    cells = cells if nested is None else spread(cells, nested, columns)
+    table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
+    for name, column in table.items():
+        row = next((n for n, cell in enumerate(column) if isinstance(cell, list | dict)), None)
+        if row is not None:
+            kind = "a list" if isinstance(column[row], list) else "an object"
+            raise FileError(
+                f"{source.place_of(row)}: {name} is {kind}, a text or a number is allowed; give "
+                "each value a row of its own"
+            )
+    return table, source.names
 
 
 def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError:

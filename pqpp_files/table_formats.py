@@ -1,7 +1,6 @@
-"""The formats that a table of a user comes in, each read as blocks of rows, column by column.
+"""The formats that a table of a user comes in, each read column by column.
 
-A block is a number of rows, and their cells by column. A new format is a class with `blocks` and a
-line in `FORMATS`.
+A new format is a class with `columns` and a line in `FORMATS`.
 """
 
 import csv
@@ -14,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, NoHeaderError, in_a_line
+from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import BOM, value_parser
 from pqpp_files.open_input import Input
 
-Block = tuple[int, dict[str, Sequence[Any]]]
-ROWS = 256  # few enough to stay in the cache of the processor
+Columns = dict[str, list[Any]]
+ROWS = 256  # that are worked on at once
 PLACE = "the place in the list"
 KEY = "the key"
 ROW = "the row"
@@ -41,7 +40,8 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
-        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not.
+        has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
+            None where whoever asks has no option `no_header`.
         with_index: Whether an index of pandas without a name is given with the columns.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
         keyed: Whether a JSON object of objects is records with a column `key`.
@@ -50,7 +50,7 @@ class Format(ABC):
     row_is = "row"
     is_text = False
     errors = "strict"
-    has_header = True
+    has_header: bool | None = None
     with_index = keyed = False
     index: Sequence[str] | range = ()
 
@@ -60,8 +60,8 @@ class Format(ABC):
         self.names: list[str] = []
 
     @abstractmethod
-    def blocks(self, as_written: bool = False) -> Iterator[Block]:
-        """Give the rows; afterwards `names` are all columns of the file, read or not.
+    def columns(self, as_written: bool = False) -> Columns:
+        """Return the columns; afterwards `names` are all those of the file, read or not.
 
         Args:
             as_written: Numbers of JSON stay the text that they are.
@@ -103,8 +103,8 @@ class Text(Format):
 
     row_is = "line"
 
-    def blocks(self, as_written: bool = False) -> Iterator[Block]:
-        """See `Format.blocks`."""
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
         column = self.plain or "text"
         self._take([column])
         lines = [line.removesuffix("\n").rstrip("\r") for line in self._lines()]
@@ -114,7 +114,7 @@ class Text(Format):
         if not lines:
             came = "no text came" if self.source.is_standard else "the file is empty"
             raise FileError(f"{self.path}: {came}; write one on each line")
-        yield len(lines), {column: lines}
+        return {column: lines}
 
 
 class Separated(Format):
@@ -126,32 +126,31 @@ class Separated(Format):
 
     is_text = True
 
-    def blocks(self, as_written: bool = False) -> Iterator[Block]:
-        """See `Format.blocks`."""
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
         header, records = self.header_and_rows()
-        taken, parts = self._take(header), batches(records)
-        for rows in itertools.chain([next(parts, [])], parts):
-            columns = zip(*rows, strict=True) if rows else [()] * len(header)
-            cells = dict(zip(header, columns, strict=True))
-            yield len(rows), {name: cells[name] for name in taken}
+        taken = self._take(header)
+        columns = [*zip(*records, strict=True)] or [()] * len(header)
+        return {name: list(columns[header.index(name)]) for name in taken}
 
     def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
         """Return the names of the columns, and give the rows.
 
         Raises:
-            NoHeaderError: The names are all numbers, so that they are probably a row.
-            FileError: A record is damaged or has another number of cells than the header.
+            FileError: The names are all numbers, so that they are probably a row, or a record is
+                damaged or has another number of cells than the header.
         """
         records = (record for _, record in self._records())
         header = next(records)
-        if not self.has_header:
+        if self.has_header is False:
             names = list(map(str, range(1, len(header) + 1)))
             return names, itertools.chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_is_number, names)):
-            raise NoHeaderError(
+            otherwise = ", or read them by `no_header`" if self.has_header else ""
+            raise FileError(
                 f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
-                "the columns belong; write a line of names above them"
+                f"the columns belong; write a line of names above them{otherwise}"
             )
         return header, records
 
@@ -189,7 +188,8 @@ class Separated(Format):
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
-        line, _ = next(itertools.islice(self._records(), row + self.has_header, None))
+        above = self.has_header is not False
+        line, _ = next(itertools.islice(self._records(), row + above, None))
         return f"{self.path}, line {line}"
 
     def _find_separator(self) -> str:
@@ -236,14 +236,13 @@ def _is_number(text: str) -> bool:
 class JsonLines(Format):
     """A JSON value a line; blank lines are no rows."""
 
-    _rows = 0
-
-    def blocks(self, as_written: bool = False) -> Iterator[Block]:
-        """See `Format.blocks`."""
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
         parse = value_parser(as_written)
-        yield from self._blocks(parse(line, self.path, n) for n, line in self._numbered())
-        if not self._rows:
+        records = [parse(line, self.path, n) for n, line in self._numbered()]
+        if not records:
             raise FileError(f"{self.path}: the file is empty; write one record on each line")
+        return self._columns_of(records)
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines that are not blank, each with its number."""
@@ -253,26 +252,21 @@ class JsonLines(Format):
                 if text:
                     yield number, text
 
-    def _blocks(self, records: Iterable[Any]) -> Iterator[Block]:
-        """Give records as columns; a key that a record lacks is None there."""
-        names: dict[str, None] = {}
-        for batch in batches(map(self._object, itertools.count(), records)):
-            for record in batch:
-                if not record.keys() <= names.keys():
-                    names.update(dict.fromkeys(record))
-            taken = self._take(list(names))
-            self._rows += len(batch)
-            yield len(batch), {name: [record.get(name) for record in batch] for name in taken}
+    def _columns_of(self, records: list[Any]) -> Columns:
+        """Return records as columns; a key that a record lacks is None there.
 
-    def _object(self, row: int, record: Any) -> dict[str, Any]:
-        """Put a record that is no object into the column that is for such, if there is one."""
-        if record.__class__ is dict:
-            return record
-        if self.plain is None:
-            raise FileError(
-                f"{self.place_of(row)}: no JSON object, an object with a key a column is needed"
-            )
-        return {self.plain: record}
+        One that is no object goes into the column that is for such, if there is one.
+        """
+        for row, record in enumerate(records):
+            if not isinstance(record, dict):
+                if self.plain is None:
+                    raise FileError(
+                        f"{self.place_of(row)}: no JSON object, an object with a key a column is "
+                        "needed"
+                    )
+                records[row] = {self.plain: record}
+        taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
+        return {name: [record.get(name) for record in records] for name in taken}
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
@@ -286,8 +280,8 @@ class Json(JsonLines):
     row_is = "record"
     place_of = Format.place_of
 
-    def blocks(self, as_written: bool = False) -> Iterator[Block]:
-        """See `Format.blocks`."""
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
         content = self.source.read()
         if not content.removeprefix(BOM).strip():
             raise FileError(f"{self.path}: the file is empty; give a JSON list")
@@ -300,14 +294,14 @@ class Json(JsonLines):
             records = [{"key": key, **record} for key, record in records.items()]
         if not isinstance(records, list) or not records:
             raise FileError(f"{self.path}: a list of values or of objects is needed")
-        yield from self._blocks(records)
+        return self._columns_of(records)
 
 
 class Parquet(Format):
     """A Parquet file; an index of pandas that has no name is no column."""
 
-    def blocks(self, as_written: bool = False) -> Iterator[Block]:
-        """See `Format.blocks`."""
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
         import pyarrow as pa
         import pyarrow.parquet
 
@@ -322,10 +316,8 @@ class Parquet(Format):
                 taken = self._take(
                     [n for n in names if self.with_index or not n.startswith(UNNAMED)]
                 )
-                if not file.metadata.num_rows:
-                    yield 0, {name: [] for name in taken}
-                for batch in file.iter_batches(ROWS, columns=taken):
-                    yield len(batch), batch.to_pydict()
+                cells = file.read(columns=taken).to_pydict()
+                return {name: cells[name] for name in taken}
         except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
             reason = in_a_line(error, named=False)
             raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
@@ -385,7 +377,7 @@ def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
         yield batch
 
 
-def inner_columns(columns: dict, wanted: Sequence[str]) -> dict[str, Sequence]:
+def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
     """Return columns by names, those with dots from within the objects and lists of other columns.
 
     A column that is itself called so comes first. A number is a place in a list, from 0; any other
@@ -396,7 +388,7 @@ def inner_columns(columns: dict, wanted: Sequence[str]) -> dict[str, Sequence]:
         >>> inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
         {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
     """
-    flat: dict[str, Sequence] = {}
+    flat: Columns = {}
     for name in wanted:
         first, *path = name.split(".")
         if name in columns:
@@ -421,49 +413,35 @@ def _inner(cell: Any, path: Sequence[str]) -> Any:
     return cell
 
 
-def spread(blocks: Iterator[Block], name: str, wanted: Sequence[str]) -> Iterator[Block]:
-    """Give blocks in which no cell of a column is a list or an object.
+def spread(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
+    """Return a table in which no cell of a column is a list or an object.
 
     Each value of a list becomes a row, with the other cells of its row beside it; an object gives a
     row for each key, or for each value of the list under it. A value in a list that is an object
-    holds cells of columns. From the first such cell on the blocks have the columns `PLACE` (in the
+    holds cells of columns. Where there is such a cell, the table gets the columns `PLACE` (in the
     list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None where there is none.
 
     Args:
-        blocks: As a format gives them.
+        columns: As a format gives them.
         name: The column.
         wanted: The columns that objects in a list may hold.
 
     Example:
-        >>> block = (1, {"id": ["i"], "label": [{"flux": [1, 0]}]})
-        >>> rows, columns = next(spread(iter([block]), "label", ()))
+        >>> columns = spread({"id": ["i"], "label": [{"flux": [1, 0]}]}, "label", ())
         >>> columns["id"], columns["label"], columns[KEY], columns[PLACE]
         (['i', 'i'], [1, 0], ['flux', 'flux'], [0, 1])
     """
-    before, is_nested = 0, False
-    for rows, columns in blocks:
-        kinds = set(map(type, columns.get(name, ())))
-        is_nested = is_nested or not kinds.isdisjoint((list, dict))
-        yield _spread(rows, columns, before, name, wanted) if is_nested else (rows, columns)
-        before += rows
-
-
-def _spread(rows: int, columns: dict, before: int, name: str, wanted: Sequence[str]) -> Block:
+    if not any(isinstance(cell, list | dict) for cell in columns.get(name, ())):
+        return columns
     records: list[dict[str, Any]] = []
-    for row in range(rows):
-        beside = {column: cells[row] for column, cells in columns.items()}
-        for key, place, value in _values_in(beside.get(name)):
-            held = {name: None, **value} if isinstance(value, dict) else {name: value}
-            records.append({**beside, **held, ROW: before + row, KEY: key, PLACE: place})
-    inner = {key for record in records for key in record}.intersection(wanted)
-    names = dict.fromkeys([*columns, *sorted(inner), name, *ADDED])
-    return len(records), {column: [record.get(column) for record in records] for column in names}
-
-
-def _values_in(cell: Any) -> Iterator[tuple[str | None, int | None, Any]]:
-    """Give key, place and value of each value in a cell."""
-    for key, inner in cell.items() if isinstance(cell, dict) else [(None, cell)]:
-        if isinstance(inner, list):
-            yield from ((key, place, value) for place, value in enumerate(inner))
-        else:
-            yield key, None, inner
+    for row, cells in enumerate(zip(*columns.values(), strict=True)):
+        beside = dict(zip(columns, cells, strict=True))
+        cell = beside[name]
+        for key, inner in cell.items() if isinstance(cell, dict) else [(None, cell)]:
+            values = enumerate(inner) if isinstance(inner, list) else [(None, inner)]
+            for place, value in values:
+                held = {name: None, **value} if isinstance(value, dict) else {name: value}
+                records.append({**beside, **held, ROW: row, KEY: key, PLACE: place})
+    inner_names = {key for record in records for key in record}.intersection(wanted)
+    names = dict.fromkeys([*columns, *sorted(inner_names), name, *ADDED])
+    return {column: [record.get(column) for record in records] for column in names}

@@ -5,7 +5,7 @@ Their form, huggingface.co/docs/hub/eval-results, is still changing there: it st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -199,10 +199,22 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
     Raises:
         HubError: The Hub cannot be reached, or keeps no leaderboard of it.
     """
+    from huggingface_hub import HfApi
+
     require_repository_id(dataset)
     patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
+    found = [] if models else _ranked(dataset)
+    for model in models:
+        require_repository_id(model)
+        which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
+        try:
+            listed = HfApi(library_name="pqpp").get_repo_discussions(model, **which)
+            numbers = sorted(discussion.num for discussion in listed)
+        except Exception as refusal:
+            raise HubError(f"the Hub model {model!r} {reason_of(refusal, 'read')}") from None
+        found += [(model, None), *((model, number) for number in numbers)]
     places = []
-    for model, number in _requests(models) if models else _ranked(dataset):
+    for model, number in found:
         revision = None if number is None else f"refs/pr/{number}"
         folder = pull_files(model, patterns, revision, error=HubError)
         places.append((model, number, folder / RESULTS))
@@ -232,21 +244,6 @@ def _ranked(dataset: str) -> list[tuple[str, int | None]]:
     return sorted(places, key=lambda place: (place[0], place[1] or 0))
 
 
-def _requests(models: Sequence[str]) -> Iterator[tuple[str, int | None]]:
-    """Yield repositories, each followed by its open pull requests."""
-    from huggingface_hub import HfApi
-
-    for model in models:
-        require_repository_id(model)
-        which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
-        try:
-            found = HfApi(library_name="pqpp").get_repo_discussions(model, **which)
-            numbers = sorted(discussion.num for discussion in found)
-        except Exception as refusal:
-            raise HubError(f"the Hub model {model!r} {reason_of(refusal, 'read')}") from None
-        yield from ((model, number) for number in (None, *numbers))
-
-
 def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed], list[str]]:
     """Return the results in folders of models, and a line on each file that is damaged."""
     valid: list[Listed] = []
@@ -270,9 +267,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed],
     return valid, lines
 
 
-def submit(
-    model: str, dataset: str, text: str, dry_run: bool = False, token: str | None = None
-) -> PushReport:
+def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushReport:
     """Open a pull request that adds the results of a benchmark to a model's repository.
 
     Args:
@@ -280,12 +275,12 @@ def submit(
         dataset: OWNER/DATASET.
         text: As of `results_text`.
         dry_run: Only say what would be done.
-        token: As for `push_files`.
 
     Raises:
         HubError: The Hub cannot be reached or refuses, or there is no such model.
     """
     message = f"Results on {dataset}, measured with pqpp"
     files = {results_file(dataset): text.encode()}
-    options: dict[str, Any] = {"dry_run": dry_run, "token": token, "pull_request": True}
-    return push_files(files, model, "model", lambda _: False, message, **options)
+    return push_files(
+        files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
+    )

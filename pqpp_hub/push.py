@@ -129,6 +129,7 @@ def push_files(
         HubError: The Hub cannot be reached or refuses.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+    from huggingface_hub.utils.sha import git_hash
 
     require_repository_id(repo_id)
     contents = dict(files)
@@ -162,7 +163,13 @@ def push_files(
             operation = CommitOperationAdd(
                 name, content if isinstance(content, bytes) else str(content)
             )
-            if name in there and _holds(operation, there[name]):
+            old, new = there.get(name), ""
+            if old is not None and len(old) == 64:  # its sha256, else the name that git gives it
+                new = operation.upload_info.sha256.hex()
+            elif old is not None:
+                with operation.as_file() as file:
+                    new = git_hash(file.read())
+            if new == old:
                 report.unchanged.append(name)
                 continue
             (report.changed if name in there else report.added).append(name)
@@ -233,13 +240,3 @@ def _look(
             report.new_branch = True
     files = info.siblings or []
     return info.sha, {f.rfilename: f.lfs.sha256 if f.lfs else f.blob_id for f in files}
-
-
-def _holds(operation: Any, content: str) -> bool:
-    """Tell whether a file is the one that the Hub names so: by its sha256, or as git does."""
-    from huggingface_hub.utils.sha import git_hash
-
-    if len(content) == 64:
-        return operation.upload_info.sha256.hex() == content
-    with operation.as_file() as file:
-        return git_hash(file.read()) == content

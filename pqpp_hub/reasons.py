@@ -66,12 +66,11 @@ def reason_of(error: BaseException, permission: str = "write") -> str:
     return f"could not be used ({type(error).__name__}); try again"
 
 
-def reason_behind(error: BaseException, permission: str = "read") -> str | None:
+def reason_behind(error: BaseException) -> str | None:
     """Return `reason_of` the Hub's refusal or failure that a library's error came of.
 
     Args:
         error: What a library raised that asks the Hub itself, as transformers and diffusers do.
-        permission: What was tried, `read` or `write`.
 
     Returns:
         The end of a sentence about a repository; None if the Hub has nothing to do with the error.
@@ -96,7 +95,7 @@ def reason_behind(error: BaseException, permission: str = "read") -> str | None:
         is_of_the_hub = isinstance(cause, of_client) or _is_of_the_transport(cause)
         # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
         if answered or (not lacks_a_file and not not_cached and is_of_the_hub):
-            return reason_of(cause, permission)
+            return reason_of(cause, "read")
         cause = cause.__cause__ or cause.__context__
     return NOT_CACHED if not_cached else None
 

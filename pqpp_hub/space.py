@@ -54,20 +54,15 @@ def said_here() -> Any:
 
 
 def telling(
-    function: Callable[..., Any],
-    outputs: int = 1,
-    refusals: tuple[type[Exception], ...] = (),
-    news: str = "The answer is below.",
-) -> Callable[..., tuple[Any, ...]]:
-    """Let a function of a page end in words, whatever happens: its outputs, then what is said.
+    function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
+) -> Callable[..., tuple[Any, str]]:
+    """Let a function of a page end in words, whatever happens: its value, then what is said.
 
     A defect of ours is logged by its kind and place only: its message may hold what was typed.
 
     Args:
-        function: It returns one value or a tuple, for `outputs` places of the page.
-        outputs: How many these are; a refusal empties them.
+        function: It returns the value; a refusal has none.
         refusals: Errors beside ours whose message is for the visitor.
-        news: What is said where all went well.
 
     Example:
         >>> telling(lambda text: 1 / len(text))("ab")
@@ -77,19 +72,17 @@ def telling(
     """
     from markupsafe import Markup
 
-    said, well = Markup('<p role="alert">{}</p>'), Markup('<p role="status">{}</p>')
+    alert = Markup('<p role="alert">{}</p>')
     answered: tuple[type[Exception], ...] = (PqppError, *refusals)
 
-    def told(*given: Any) -> tuple[Any, ...]:
-        nothing = (None,) * outputs
+    def told(*given: Any) -> tuple[Any, str]:
         try:
-            answer = function(*given)
+            return function(*given), '<p role="status">The answer is below.</p>'
         except answered as error:
-            return (*nothing, str(said.format(" ".join(str(error).split()))))
+            return None, str(alert.format(" ".join(str(error).split())))
         except Exception as error:
             _LOG.error(_kind_of(error))
-            return (*nothing, str(said.format("Something went wrong here; nothing was kept.")))
-        return (*(answer if isinstance(answer, tuple) else (answer,)), str(well.format(news)))
+            return None, str(alert.format("Something went wrong here; nothing was kept."))
 
     return told
 

@@ -35,18 +35,14 @@ def status(folder: Path) -> str:
     state = "off" if is_off else "on" if len(there) == len(START_UP_FILES) else "incomplete"
     note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
     note = note if is_disabled() and not is_off else ""
-    return "\n".join([f"autoload is {state} in {folder}{note}", *_faults()])
-
-
-def _faults() -> list[str]:
-    lines = []
+    lines = [f"autoload is {state} in {folder}{note}"]
     for name in plugins():
         try:
             importlib.import_module(name)
         except Exception as error:  # whatever is wrong with an installation, it is said
             what = f"{type(error).__name__}: {error}"
             lines.append(f"{name} cannot be imported ({what}); install pqpp again")
-    return lines
+    return "\n".join(lines)
 
 
 def switch_on(folder: Path) -> None:

@@ -61,7 +61,7 @@ def compute_files(
         joined, in words.
 
     Raises:
-        UnknownMetricError: There is no such metric.
+        FileNotFoundError: There is no such metric.
         MetricInputError: An input is missing or unknown, ids do not fit, or the metric refuses the
             values.
         FileError: A file is not there, is damaged or lacks a column.
@@ -250,7 +250,9 @@ def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], l
     else:
         known = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
         columns = [column for column in table.columns if column not in known] or [*table.columns]
-        if len(columns) > 1 and not (table.is_text and _are_alike(table, columns)):
+        kinds = (map(type, filter(None, _values(table, column))) for column in columns)
+        are_alike = table.is_text and len({str in kind for kind in kinds}) == 1
+        if len(columns) > 1 and not are_alike:
             came = f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}"
             raise MetricInputError(f"{came}; name one by {path}:COLUMN")
     if len(columns) > 1 or columns[0] != (given or columns[0]):
@@ -259,12 +261,6 @@ def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], l
     if name in _IDS or columns[0] in _IDS:
         return columns, [None if cell == "" else cell for cell in table[columns[0]]]
     return columns, _values(table, columns[0])
-
-
-def _are_alike(table: Table, columns: Sequence[str]) -> bool:
-    """Whether all columns are numbers, or none is."""
-    kinds = (map(type, filter(None, _values(table, column))) for column in columns)
-    return len({str in kind for kind in kinds}) == 1
 
 
 def _values(table: Table, column: str) -> list:

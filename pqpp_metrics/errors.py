@@ -9,7 +9,3 @@ class MetricInputError(PqppError):
 
 class UnjudgedWarning(UserWarning):
     """Queries of a run were left out, because nothing is judged for them."""
-
-
-class UnknownMetricError(FileNotFoundError):
-    """`evaluate.load("pqpp/<name>")` was asked for a name that this package does not have."""

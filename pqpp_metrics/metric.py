@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -88,10 +89,9 @@ class Metric:
         name, inputs, options = cls.function.__name__, cls.input_names(), cls.options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
-            raise MetricInputError(
-                f"`{name}` has no input or option `{unknown[0]}`; its inputs are "
-                f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
-            )
+            known = f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
+            came = f"`{name}` has no input or option `{unknown[0]}`"
+            raise MetricInputError(f"{came}; its inputs are {known}")
 
     @classmethod
     def computed(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,3 +143,16 @@ def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
     valued = scores[~np.isnan(scores)]
     mean = float(valued.mean()) if valued.size else float("nan")
     return plain({name: mean, "scores": scores} | companions)
+
+
+def base() -> type[Metric]:
+    """Return the class that a metric's module derives its class from.
+
+    That is an `evaluate.Metric` where evaluate is imported, as it is when it reads the module, and
+    `Metric` alone elsewhere: importing evaluate takes many times as long as computing.
+    """
+    if "evaluate" not in sys.modules:
+        return Metric
+    from pqpp_metrics.evaluate_module import EvaluateMetric
+
+    return EvaluateMetric

@@ -85,7 +85,7 @@ def metric_path(name: str) -> Path:
     """Return the path of the evaluate module of a metric.
 
     Raises:
-        UnknownMetricError: there is no such metric; the message names up to three like it.
+        FileNotFoundError: there is no such metric; the message names up to three like it.
 
     Example:
         >>> metric_path("ndcg").name
@@ -95,12 +95,11 @@ def metric_path(name: str) -> Path:
     if name in known:
         return _PACKAGE / name / f"{name}.py"
     from pqpp_files.names import close_names
-    from pqpp_metrics.errors import UnknownMetricError
 
     hint, near = ".", close_names(re.sub(r"(@|_cut)?[@_-]?\d+$", "", name.lower()), known)
     if near:
         hint = f"; did you mean {' or '.join(repr(_PREFIX + metric) for metric in near)}?"
-    raise UnknownMetricError(
+    raise FileNotFoundError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
     )
 
@@ -123,14 +122,14 @@ def load_metric(name: str) -> type[Metric]:
         name: As in `list_metrics`.
 
     Raises:
-        UnknownMetricError: there is no such metric.
+        FileNotFoundError: there is no such metric.
 
     Example:
         >>> kendall = load_metric("kendall_qpp")
         >>> kendall.score({"predictions": [1, 2, 3], "references": [1, 3, 2]})["n"]
         3
     """
-    from pqpp_metrics.modules import Metric
+    from pqpp_metrics.metric import Metric
 
     metric_path(name)
     module = importlib.import_module(f"pqpp_metrics.{name}.{name}")
@@ -142,7 +141,7 @@ def metric_card(name: str) -> list[str]:
     """Return the front matter and the body of a metric's card.
 
     Raises:
-        UnknownMetricError: there is no such metric.
+        FileNotFoundError: there is no such metric.
 
     Example:
         >>> metric_card("ndcg")[1].strip().splitlines()[0]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pqpp_files.errors import NoHeaderError
 from pqpp_files.read_table import INDEX, Table, read_table
 from pqpp_metrics.errors import MetricInputError
 
@@ -62,17 +61,13 @@ def input_source(
         known: The tables that were read, each read once.
 
     Raises:
-        FileError: It can't be read.
-        MetricInputError: Its first line is one of numbers.
+        FileError: It can't be read, or its first line is one of numbers.
     """
     held, columns = given if isinstance(given, tuple) else (given, None)
     if isinstance(held, str):
         path, columns = split_columns(held)
         if path not in are_trec and path not in known:
-            try:
-                known[path] = read_table(path, kinds=TABLES, header=how.header)
-            except NoHeaderError as error:
-                raise MetricInputError(f"{error}, or read them by `no_header`") from None
+            known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
     table = known.setdefault(
         id(held), known.get(id(held)) or HeldTable(f"the table of {name}", held)

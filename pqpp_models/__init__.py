@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pqpp_models.errors import CheckpointError as CheckpointError
+    from pqpp_models.errors import ModelError as ModelError
     from pqpp_models.errors import PredictorError as PredictorError
     from pqpp_models.explain.explanation import Explanation as Explanation
     from pqpp_models.hub import HubError as HubError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pqpp_models.targets import target_range as target_range
 
 _HOMES = {
-    "errors": ("CheckpointError", "PredictorError"),
+    "errors": ("ModelError", "PredictorError"),
     "explain.explanation": ("Explanation",),
     "hub": ("HubError",),
     "predictor": ("Predictor", "Uncertain"),

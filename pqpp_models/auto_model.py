@@ -123,7 +123,7 @@ class PromptPerformanceModel(PreTrainedModel):
             revision, cache_dir, token: Of a repository.
 
         Raises:
-            CheckpointError, PredictorError: There is no usable predictor.
+            ModelError, PredictorError: There is no usable predictor.
         """
         name = pretrained_model_name_or_path
         predictor = Predictor.from_pretrained(name, revision, cache_dir, token)

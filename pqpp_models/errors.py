@@ -4,8 +4,7 @@ All are ``PqppError``, which is a ``ValueError``: the command line catches that,
 exits with 2.
 """
 
-from pqpp_backbones.errors import CheckpointError as CheckpointError
-from pqpp_backbones.errors import ModelError
+from pqpp_backbones.errors import ModelError as ModelError
 
 
 class PredictorError(ModelError):

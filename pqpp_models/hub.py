@@ -2,10 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pqpp_backbones.checkpoint import FILES
 from pqpp_backbones.hub import model_folder, push_model
@@ -53,25 +51,17 @@ def push_to_hub(
         What was done, or would be.
 
     Raises:
-        CheckpointError: the folder holds no usable predictor.
+        ModelError: the folder holds no usable predictor.
         PredictorError: it has learned none of its targets.
         HubError: the Hub cannot be reached or refuses; one line says why and what to do.
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)
-    with _checkpoint_folder(predictor, anyway) as (loaded, folder):
-        files = endpoint_files(loaded) | dict(beside or {})
-        return push_model(folder, FILES, repo_id, commit_message, files, **options)
-
-
-@contextmanager
-def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[tuple[Predictor, Path]]:
-    """Give what has been loaded from a folder, to be sure that it can be, and the folder."""
     if isinstance(predictor, str) and predictor in registry.PREDICTORS:
         predictor = Predictor.from_pretrained(predictor)
-    with tempfile.TemporaryDirectory() as beside:
+    with tempfile.TemporaryDirectory() as beside_it:
         if isinstance(predictor, Predictor):
-            folder = predictor.save_pretrained(Path(beside) / "checkpoint")
+            folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
         else:
             folder = model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
@@ -81,7 +71,8 @@ def _checkpoint_folder(predictor: Any, anyway: bool) -> Iterator[tuple[Predictor
                 "better than chance on prompts left out of its fit); fit it to more prompts, or "
                 "push it all the same by `anyway`"
             )
-        yield loaded, folder
+        files = endpoint_files(loaded) | dict(beside or {})
+        return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 
 def endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformers.pipelines.base import Pipeline
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_format
 from pqpp_models.errors import PredictorError
 from pqpp_models.registry import predictor_class
@@ -52,7 +52,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         is_lacking = bool(predictor.processor_class) and processor is None
         if is_lacking or (sees_images and not hasattr(processor, "image_processor")):
             what = "processor" if sees_images else "tokenizer"
-            raise CheckpointError(
+            raise ModelError(
                 f"{self.model.config.name_or_path or 'the model'} has no {what} beside it; save or "
                 f"download the predictor again, or give {what}="
             )

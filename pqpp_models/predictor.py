@@ -2,21 +2,32 @@
 
 import logging
 import os
-from abc import abstractmethod
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.checkpoint import Tensors, write_checkpoint
+from pqpp_backbones.errors import ModelError
+from pqpp_files.errors import in_a_line
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, read_prompts
-from pqpp_models.record.record import FittedRows, from_parts, means_in, parts_of_mean
-from pqpp_models.record.saved import Saved
+from pqpp_models.record.record import (
+    FittedRows,
+    TrainingRecord,
+    from_parts,
+    means_in,
+    parts_of_mean,
+)
+from pqpp_models.registration import NUMPY
 from pqpp_models.targets import TARGETS, resolve_targets
 
 _log = logging.getLogger(__name__)
@@ -45,7 +56,7 @@ class Uncertain(NamedTuple):
     far: NDArray[np.bool_]
 
 
-class Predictor(Saved):
+class Predictor(ABC):
     """Predicts how well prompts will do, for one or several targets.
 
     A subclass gives ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
@@ -66,8 +77,13 @@ class Predictor(Saved):
             ``"unknown"``.
         details: what its configuration tells of it, like the data that it was fitted to.
         record: the rows that it was fitted to, and which means it computes from their parts.
+        shipped_as: the name that it was loaded by, if the package ships it.
     """
 
+    name: str
+    details: Mapping[str, Any] = MappingProxyType({})
+    record: TrainingRecord = TrainingRecord()
+    shipped_as: str | None = None
     targets: tuple[str, ...] = TARGETS
     inputs: str = "text"
     supervised: ClassVar[bool] = False
@@ -109,6 +125,113 @@ class Predictor(Saved):
         """
         sizes = [array.nbytes for array in self._state()[1].values()]
         return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
+
+    @property
+    def called(self) -> str:
+        """What messages call it: the name of what ships, the kind of anything else.
+
+        >>> Predictor.from_pretrained("static-train").called
+        'static-train'
+        """
+        return self.shipped_as or self.name
+
+    @property
+    def trained_on(self) -> str | None:
+        """The configuration of PQPP that it was trained on, None where that is not told.
+
+        >>> Predictor.from_pretrained("static").trained_on
+        'pqpp-v1.0'
+        """
+        recipe = self.details.get("recipe") or {}
+        texts = [self.details.get("data"), recipe.get("dataset")]
+        words = " ".join(text for text in [*texts, recipe.get("subset")] if isinstance(text, str))
+        names = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
+        return max(names, key=len, default=None)
+
+    @property
+    def fitted_on(self) -> str | None:
+        """The split that it was trained on, as cards name it, None where that is not told.
+
+        >>> Predictor.from_pretrained("static-train").fitted_on
+        'train'
+        """
+        data = self.details.get("data")
+        match = re.search(r", split (.+)", data) if isinstance(data, str) else None
+        recipe = self.details.get("recipe") or {}
+        split = match[1] if match else recipe.get("train_split")
+        return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
+
+    @property
+    def unlearned(self) -> tuple[str, ...]:
+        """The targets that it predicts no better than by chance, as its fit measured them.
+
+        Those whose Spearman's coefficient on prompts left out of the fit is 0 or less.
+
+        >>> Predictor.from_pretrained("static").unlearned
+        ()
+        """
+        training = self.details.get("training")
+        figures = training.get("cross_validation") if isinstance(training, Mapping) else None
+        known = figures.items() if isinstance(figures, Mapping) else ()
+        ranks = {name: row.get("spearman") for name, row in known if isinstance(row, Mapping)}
+        return tuple(
+            name
+            for name in self.targets
+            if isinstance(rank := ranks.get(name), int | float) and rank <= 0
+        )
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        """Return the configuration and the weights to save; none of either here."""
+        return {}, {}
+
+    def _files(self) -> dict[str, bytes]:
+        """Return further files to save, like those of a tokenizer."""
+        return {}
+
+    def _card(self) -> str:
+        """Return the card: the template of the predictor's name with targets and details."""
+        from pqpp_hub.card import render_card
+
+        return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
+
+    def card(self) -> str:
+        """Return the model card's text, in Markdown.
+
+        Raises:
+            ModelError: What its configuration tells of it is not what such a card tells.
+
+        >>> Predictor.from_pretrained("n_words").card().startswith("---")
+        True
+        """
+        try:
+            return self._card()
+        except Exception as error:  # `details` may come from a foreign configuration
+            raise ModelError(
+                f"no card can be written of what the configuration of this {self.called} tells "
+                f"({in_a_line(error)}); correct its `details`"
+            ) from error
+
+    @classmethod
+    @abstractmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor saved in a folder whose files have been read."""
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
+        """Write configuration, weights and model card; an older checkpoint is replaced whole.
+
+        Raises:
+            ModelError: the folder holds other things than a checkpoint.
+        """
+        config, tensors = self._state()
+        facts, files = self.record.to_files()
+        full = {
+            "model_type": NUMPY,
+            **config,
+            **facts,
+            "predictor_type": self.name,
+            "targets": list(self.targets),
+        }
+        return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
@@ -346,7 +469,7 @@ class Predictor(Saved):
         """Return the same with deviations and distances, if that is known."""
         raise NotImplementedError
 
-    def _try(self) -> None:
+    def _try(self) -> None:  # noqa: B027
         """Let what is loaded run once, where it may end in errors that nothing foresees."""
 
     @classmethod
@@ -383,7 +506,7 @@ class Predictor(Saved):
 
         Raises:
             PredictorError: the name is none of the three.
-            CheckpointError: the folder or repository has no usable predictor, or one of another
+            ModelError: the folder or repository has no usable predictor, or one of another
                 class than the one that this was called on.
 
         >>> Predictor.from_pretrained("mean_word_length").predict(["a red"], "mean_rr").tolist()
@@ -405,7 +528,7 @@ class Predictor(Saved):
     @classmethod
     def _checked(cls, predictor: "Predictor", where: str) -> Self:
         if not isinstance(predictor, cls):
-            raise CheckpointError(
+            raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "
                 "Predictor.from_pretrained"
             )

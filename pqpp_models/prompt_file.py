@@ -35,6 +35,4 @@ def read_texts(path: str, column: str = "prompt") -> list[str]:
     Raises:
         FileError: The file cannot be read, or has no such column of texts.
     """
-    from pqpp_files.read_table import read_table
-
-    return read_table(path, [column], plain=column, remedy="name it with `column`").texts(column)
+    return read_prompts_and_ids(path, column)[0]

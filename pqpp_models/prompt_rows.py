@@ -21,7 +21,6 @@ class PromptSource:
     Attributes:
         count: How many there are.
         blank: How many of them are blank.
-        characters: How many they have together.
         parts: Gives the columns of some rows, and what a predictor takes of them; its argument is
             whether numbers of a CSV file become numbers.
         rows: All rows of a dataset.
@@ -29,7 +28,6 @@ class PromptSource:
 
     count: int
     blank: int
-    characters: int
     parts: Callable[[bool], Iterable[tuple[dict, Any]]]
     rows: Any = None
 
@@ -37,13 +35,12 @@ class PromptSource:
     def of_words(cls, prompts: Sequence[str]) -> Self:
         """Return those that are given as they are."""
         texts = list(prompts)
-        return cls(*_counted([texts]), lambda typed: [({"prompt": texts}, texts)])
+        return cls(*_counted(texts), lambda typed: [({"prompt": texts}, texts)])
 
     @classmethod
     def of_rows(cls, rows: Any) -> Self:
         """Return those of a dataset with a column `prompt`."""
-        texts = (part["prompt"] for part, _ in parts_of(rows, ["prompt"]))
-        return cls(*_counted(texts), lambda typed: parts_of(rows), rows)
+        return cls(*_counted(rows["prompt"][:]), lambda typed: parts_of(rows), rows)
 
     @classmethod
     def of_file(cls, path: str, column: str = "prompt") -> Self:
@@ -66,17 +63,12 @@ class PromptSource:
                 part = {name: cells[start:stop] for name, cells in columns.items()}
                 yield part, part[column]
 
-        return cls(*_counted([texts]), parts)
+        return cls(*_counted(texts), parts)
 
 
-def _counted(parts: Iterable[Sequence[str]]) -> tuple[int, int, int]:
-    """Return how many prompts there are, how many blank ones, and how many characters."""
-    counts = [
-        (len(texts), sum(not text.strip() for text in texts), sum(map(len, texts)))
-        for texts in parts
-    ]
-    count, blank, characters = map(sum, zip(*counts, strict=True))
-    return count, blank, characters
+def _counted(texts: Sequence[str]) -> tuple[int, int]:
+    """Return how many texts there are, and how many of them are blank."""
+    return len(texts), sum(not text.strip() for text in texts)
 
 
 def dataset_rows(
@@ -104,7 +96,7 @@ def dataset_rows(
 
     Raises:
         BenchmarkError: There is no such configuration, split or column, or a prompt is no text.
-        RecipeError: There is no such dataset.
+        PqppError: There is no such dataset.
     """
     try:
         places = {"data_dir": data_dir, "image_dir": image_dir}
@@ -213,8 +205,7 @@ def _with_prompts(rows: Any, dataset: str, column: str) -> Any:
         if "prompt" in rows.column_names:
             rows = rows.remove_columns("prompt")
         rows = rows.rename_column(column, "prompt")
-    prompts = (prompt for part, _ in parts_of(rows, ["prompt"]) for prompt in part["prompt"])
-    for number, prompt in enumerate(prompts, 1):
+    for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
             raise BenchmarkError(
                 f"`dataset` {dataset}, row {number}: {column} is {prompt!r}, a text is needed; "
@@ -223,12 +214,10 @@ def _with_prompts(rows: Any, dataset: str, column: str) -> Any:
     return rows
 
 
-def parts_of(rows: Any, columns: Sequence[str] | None = None) -> Iterator[tuple[dict, Any]]:
+def parts_of(rows: Any) -> Iterator[tuple[dict, Any]]:
     """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
 
-    Args:
-        rows: The dataset; without rows it is one empty part.
-        columns: Which columns; all but images, which no table of text holds, if None.
+    Images are no column of a table of text. A dataset without rows is one empty part.
 
     Example:
         >>> import datasets
@@ -236,8 +225,7 @@ def parts_of(rows: Any, columns: Sequence[str] | None = None) -> Iterator[tuple[
         >>> [columns for columns, _ in parts_of(rows)]
         [{'prompt': ['a cat'], 'n': [1]}]
     """
-    if columns is None:
-        columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
+    columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
     for start in range(0, max(len(rows), 1), _AT_ONCE):
         part = rows.select(range(start, min(start + _AT_ONCE, len(rows))))
-        yield part.select_columns(list(columns)).to_dict(), part
+        yield part.select_columns(columns).to_dict(), part

@@ -1,6 +1,6 @@
 """Reading prompts out of whatever a user has: strings, rows, a table or a dataset."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pqpp_datasets.prompt_text import normalise as normalise
@@ -29,13 +29,30 @@ def read_prompts(rows: Any) -> list[str]:
     >>> read_prompts(["a cat", None])
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: the prompt at index 1 is a NoneType, not a string; ...
+    pqpp_models.errors.PredictorError: the prompt at index 1 is missing; ...
     """
-    if isinstance(rows, str):
-        raise PredictorError(f"`rows` is one str, not a list; write [{rows[:20]!r}]")
-    columns = _column_names(rows)
-    values = rows if columns is None else _column(rows, columns)
-    return [_prompt(value, index) for index, value in enumerate(values)]
+    one = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
+    if isinstance(one, str):
+        raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
+    columns, values = _column_names(rows), rows
+    if columns is None:
+        values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
+    elif COLUMN in columns:
+        # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
+        values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
+    else:
+        named = ", ".join(map(str, columns)) or "none"
+        raise PredictorError(
+            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column with the texts"
+        )
+    for index, value in enumerate(values):
+        if not isinstance(value, str):
+            kind = "missing" if value is None else f"a {type(value).__name__}, not a string"
+            raise PredictorError(
+                f"the prompt at index {index} is {kind}; name its key or column '{COLUMN}', or "
+                "drop the row"
+            )
+    return list(values)
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
@@ -99,33 +116,3 @@ def _column_names(rows: Any) -> list[str] | None:
     if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
         return list(rows.columns)
     return None
-
-
-def _column(rows: Any, columns: list[str]) -> Iterable[Any]:
-    if COLUMN not in columns:
-        named = ", ".join(map(str, columns)) or "none"
-        raise PredictorError(
-            f"`rows` has no column '{COLUMN}' (columns: {named}); rename the column with the texts"
-        )
-    values = rows[COLUMN]
-    if isinstance(values, str):
-        raise PredictorError("`rows` is one row, not a list of rows; write [row]")
-    # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
-    return values[:] if hasattr(rows, "column_names") else values
-
-
-def _prompt(value: Any, index: int) -> str:
-    if isinstance(value, Mapping):
-        if COLUMN not in value:
-            named = ", ".join(map(str, value)) or "none"
-            raise PredictorError(
-                f"the row at index {index} has no '{COLUMN}' (keys: {named}); "
-                "rename the key with the text"
-            )
-        value = value[COLUMN]
-    if not isinstance(value, str):
-        raise PredictorError(
-            f"the prompt at index {index} is a {type(value).__name__}, not a string; "
-            "drop the row or turn it into text"
-        )
-    return value

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
-from pqpp_files.errors import MissingExtraError, in_a_line
+from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
 from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
 from pqpp_models.errors import PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
@@ -139,16 +139,16 @@ def folder_from_hub(
     """Return the folder of a predictor that a name has on the Hub, or say what the name is.
 
     Raises:
-        CheckpointError, PredictorError: It is a file, or nothing at all.
+        ModelError, PredictorError: It is a file, or nothing at all.
     """
     if folder.is_file():
-        raise CheckpointError(f"{folder} is a file; give the folder that holds {CONFIG}")
+        raise ModelError(f"{folder} is a file; give the folder that holds {CONFIG}")
     if is_repository_id(name):
         from pqpp_hub.pull import pull_files
 
-        return pull_files(name, FILES, revision, cache_dir, token, CheckpointError)
+        return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
-        raise CheckpointError(f"there is no folder {folder}; check the path")
+        raise ModelError(f"there is no folder {folder}; check the path")
     raise unknown_predictor(name)
 
 
@@ -156,12 +156,12 @@ def loaded_from(folder: Path) -> Any:
     """Return the predictor of a folder that anybody may have written.
 
     Raises:
-        CheckpointError: It holds no usable predictor.
+        ModelError: It holds no usable predictor.
     """
     config = read_config(folder)
     kind = config["predictor_type"]
     if kind not in PREDICTORS:
-        raise CheckpointError(
+        raise ModelError(
             f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it or "
             "upgrade pqpp"
         )
@@ -174,10 +174,11 @@ def loaded_from(folder: Path) -> Any:
         loaded = predictor_class(kind).from_checkpoint(folder, config, tensors)
         loaded.record = record
         loaded._try()
-    except (CheckpointError, MissingExtraError):
-        raise
     except Exception as error:  # whatever a foreign folder may bring about
-        raise CheckpointError(
+        is_told = isinstance(error, PqppError) and str(folder) in str(error)
+        if is_told or isinstance(error, MissingExtraError):
+            raise
+        raise ModelError(
             f"{folder} holds no usable {kind} ({in_a_line(error)}); save or download it again"
         ) from error
     return loaded

@@ -58,18 +58,15 @@ def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> ScoredPr
     Returns:
         A set grouped by task, in order of first appearance.
     """
-    votes: dict[int, list[bool]] = {}
-    about: dict[int, tuple[str, str]] = {}
-    for rows in annotations.values():
-        seen = set()
-        for row in rows:
-            if row["task"].startswith("Controlled") or row["prompt_id"] in seen:
-                continue
-            seen.add(row["prompt_id"])
-            votes.setdefault(row["prompt_id"], []).append(row["matched"])
-            about[row["prompt_id"]] = (row["prompt"], row["task"])
-    rates = [sum(matches) / len(matches) for matches in votes.values()]
-    prompts, tasks = zip(*(about[prompt_id] for prompt_id in votes), strict=True)
+    import pandas as pd
+
+    frames = [pd.DataFrame(list(rows)).assign(model=model) for model, rows in annotations.items()]
+    votes = pd.concat(frames)
+    votes = votes[~votes["task"].str.startswith("Controlled")]
+    votes = votes.drop_duplicates(["model", "prompt_id"])
+    of_prompt = votes.groupby("prompt_id", sort=False)
+    about = of_prompt.agg({"prompt": "last", "task": "last", "matched": "mean"})
+    prompts, tasks, rates = (about[name].tolist() for name in about.columns)
     return ScoredPrompts("gimbrr", prompts, rates, tasks, "gimbrr-annotations", "mean_rate")
 
 

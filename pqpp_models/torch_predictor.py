@@ -92,7 +92,7 @@ class TorchPredictor(Predictor):
         """Return the predictor of a folder, whose weights are read by transformers.
 
         Raises:
-            CheckpointError: the weights or the configuration do not fit each other.
+            ModelError: the weights or the configuration do not fit each other.
             MissingExtraError: torch or transformers is not installed.
         """
         with needing(f"the predictor {cls.name!r}", "models"):

@@ -16,7 +16,7 @@ import torch
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.encoder.encoding import as_batch
-from pqpp_backbones.encoder.normaliser import CURRENT, content
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
@@ -33,15 +33,17 @@ from pqpp_models.training.save import save_predictor
 
 @dataclass(kw_only=True)
 class BertRecipe(PredictorRecipe):
-    """What a text encoder is trained by."""
+    """What a text encoder is trained by.
+
+    Attributes:
+        max_length: Tokens after which a prompt is cut; 128, or what the encoder takes, if left out.
+    """
 
     output_dir: str = option("runs/bert")
     pooling: str = option("cls", "what of the last layer the head gets", POOLINGS)
     head_size: int = option(512, "units of the head's hidden layer")
     head_dropout: float = option(0.3, "dropout before it")
-    max_length: int | None = option(
-        None, "tokens after which a prompt is cut; 128, or what the encoder takes, if left out"
-    )
+    max_length: int | None = None
     group_by_length: bool = option(True, "put prompts of like length in a batch, still shuffled")
     balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
@@ -68,7 +70,6 @@ def train(recipe: BertRecipe) -> Outcome:
         target_weights=(1 / np.nanvar(scaled(training), axis=0)).tolist()
         if recipe.balanced
         else None,
-        normaliser=CURRENT,
     )
     recipe = replace(recipe, max_length=model.config.max_length)
     tokenizer = load_tokenizer(recipe.model)

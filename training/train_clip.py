@@ -8,11 +8,8 @@ Examples::
   pqpp train clip --config clip_retrieval --dataset my_folder
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,19 +21,20 @@ from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_datasets.target_columns import measure_of, targets_of
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_models.clip.modeling_clip_predictor import (
     AGGREGATIONS,
     TASKS,
     TUNINGS,
     ClipForPerformancePrediction,
+    embed_pairs,
     merge,
     prepare,
 )
 from pqpp_models.clip.predictor import ClipPredictor
 from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
 from pqpp_models.images.rows import read_mappings
-from pqpp_models.images.scoring import cached_embeddings
 from pqpp_models.training.data import Rows, correlations, load_rows
 from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor
@@ -44,13 +42,15 @@ from pqpp_models.training.save import save_predictor
 
 @dataclass(kw_only=True)
 class ClipRecipe(PredictorRecipe):
-    """What a CLIP-like model is trained by."""
+    """What a CLIP-like model is trained by.
+
+    Attributes:
+        image_dir: Folder of the images, those of PQPP or of the dataset.
+    """
 
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
     output_dir: str = option("runs/clip")
-    image_dir: str | None = option(
-        None, "folder of the images, those of PQPP or of the dataset", path="folder"
-    )
+    image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "which images and head", TASKS)
     tuning: str = option("full", "what learns beside the head", TUNINGS)
@@ -59,9 +59,6 @@ class ClipRecipe(PredictorRecipe):
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images of a model that are looked at")
     aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
-    cache_dir: str = option(
-        "runs/embeddings", "cache of features, with --tuning frozen", path="output"
-    )
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
@@ -69,14 +66,12 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
     rows = load_rows(recipe, split, images=True)
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
-        raise RecipeError(
+        raise PqppError(
             f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
             "of one measure"
         )
     if wrong := [name for name in recipe.targets if task_of(name) != recipe.task]:
-        raise RecipeError(
-            f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`"
-        )
+        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`")
     rows = replace(rows, limits=common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
@@ -96,16 +91,6 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
     return dict.fromkeys(targets, common)
 
 
-def reader_of_features(
-    recipe: ClipRecipe, model: Any, processor: Any, pairs: Pairs
-) -> Callable[[int], dict[str, Any]]:
-    """Return what gives a pair's features, computed once by the frozen backbone."""
-    folder, size = Path(recipe.cache_dir), recipe.per_device_train_batch_size
-    known = cached_embeddings(folder, model.backbone, processor, pairs, size)
-    text, images = known["text"], known["images"]
-    return lambda pair: {"text_embeds": text[pairs.row[pair]], "image_embeds": images[pair]}
-
-
 def train(recipe: ClipRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, ClipPredictor.name)
@@ -114,7 +99,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
     known = np.flatnonzero(~np.isnan(training.labels))
     if not len(known):
-        raise RecipeError(
+        raise PqppError(
             "no pair has a label; a row needs <model>_hbpp, or another measure, for its images, or "
             "<model>_relevance for the task retrieval"
         )
@@ -130,17 +115,17 @@ def train(recipe: ClipRecipe) -> Outcome:
     ).to(arguments.device)
     processor = load_processor(recipe.model)
     if recipe.tuning == "frozen":
-        split_of = [reader_of_features(recipe, model, processor, p) for p in (training, held_out)]
+        size = recipe.per_device_train_batch_size
+        splits = (training, held_out)
+        features = [embed_pairs(model.backbone, processor, pairs, size) for pairs in splits]
     prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
 
     def collate(batch: list[tuple[int, int]]):
         pairs, places = (training, held_out)[batch[0][0]], [pair for _, pair in batch]
         labels = {"labels": torch.from_numpy(pairs.labels[places])}
         if recipe.tuning == "frozen":
-            features = [split_of[split](pair) for split, pair in batch]
-            names = ("text_embeds", "image_embeds")
-            stacked = {n: torch.from_numpy(np.stack([f[n] for f in features])) for n in names}
-            return stacked | labels
+            text, images = (torch.from_numpy(part[places]) for part in features[batch[0][0]])
+            return {"text_embeds": text, "image_embeds": images, **labels}
         prompts = [pairs.prompts[row] for row in pairs.row[places]]
         tokens = tokens_of(processor, prompts, model.config.backbone_config)
         pixels = pixels_of(processor, [pairs.images[pair] for pair in places])

@@ -11,14 +11,13 @@ Examples::
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import EvalPrediction, set_seed
 
-from pqpp_backbones.images.embedding import load_backbone
+from pqpp_backbones.images.embedding import embed_images, load_backbone
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
@@ -36,7 +35,6 @@ from pqpp_models.correlation_cnn.predictor import (
 )
 from pqpp_models.images.pairs import read_pairs, task_of
 from pqpp_models.images.rows import read_mappings
-from pqpp_models.images.scoring import cached_embeddings
 from pqpp_models.targets import scale_targets
 from pqpp_models.training.data import Rows, load_rows, scaled_correlations
 from pqpp_models.training.recipe import PredictorRecipe
@@ -45,17 +43,18 @@ from pqpp_models.training.save import save_predictor
 
 @dataclass(kw_only=True)
 class CnnRecipe(PredictorRecipe):
-    """What the network is trained by; `model` embeds the images where rows hold images."""
+    """What the network is trained by; `model` embeds the images where rows hold images.
+
+    Attributes:
+        image_dir: Folder of the images, those of PQPP or of the dataset.
+    """
 
     model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
     output_dir: str = option("runs/correlation_cnn")
-    image_dir: str | None = option(
-        None, "folder of the images, those of PQPP or of the dataset", path="folder"
-    )
+    image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     channels: int = option(1, "matrices a row: one a retrieval model")
     matrix_size: int = option(4, "results a matrix: 4 for generation, 25 for retrieval")
-    cache_dir: str = option("runs/embeddings", "cache of the images' features", path="output")
 
 
 def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
@@ -75,7 +74,7 @@ def similarities_of_images(
     pairs = read_pairs(mappings, task, recipe.matrix_size)
     backbone = load_backbone(recipe.model).eval()
     processor = load_processor(recipe.model)
-    embedded = cached_embeddings(Path(recipe.cache_dir), backbone, processor, pairs, 256)["images"]
+    embedded = embed_images(backbone, processor, pairs.images, 256)
     stacked = []
     for index in range(len(mappings)):
         mine = pairs.row == index

@@ -35,7 +35,8 @@ from pqpp_feedback.rahf.heads import layer_rows
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
 from pqpp_feedback.rahf.outputs import VARIANTS
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
-from pqpp_files.options.option import RecipeError, option
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import option
 from pqpp_hub.card import render_card
 
 PRESETS = ("small", "tiny")
@@ -71,7 +72,7 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
             first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
-            raise RecipeError(f"{first}; leave one or more for the other outputs")
+            raise PqppError(f"{first}; leave one or more for the other outputs")
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
@@ -92,7 +93,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     variant = loaded.model.config.variant
     if variant != recipe.variant:
         of_model = f"{recipe.model} is of the variant {variant!r}"
-        raise RecipeError(f"`variant` is {recipe.variant!r}, but {of_model}; name that one")
+        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; name that one")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor

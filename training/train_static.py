@@ -14,9 +14,9 @@ Examples::
   pqpp train static --config static \
       --captions captions.txt --without gimbrr --output_dir runs/without_gimbrr
   pqpp train static --config static \
-      --captions captions.txt --no_alignment --spread_seeds 1,2
+      --captions captions.txt --no_alignment --seed 1
   pqpp train static --config static \
-      --captions captions.txt --leave_one_out table.json --builds_dir runs/builds
+      --captions captions.txt --leave_one_out table.json
 """
 
 import json
@@ -36,7 +36,7 @@ from pqpp_models.text.text_ensemble import tuned_logits
 from pqpp_models.text.training.builds import StaticBuilds, StaticData, judged_in
 from pqpp_models.text.training.data import format_studies, study_row
 from pqpp_models.text.training.recipe import StaticRecipe
-from pqpp_models.text.training.teacher import inside, tuned_states
+from pqpp_models.text.training.teacher_student import inside, tuned_states
 
 
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
@@ -47,14 +47,11 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     scored = data.sources if not recipe.alignment else recipe.without
     left_out = {name: data.sources[name] for name in scored}
     target = "alignment" if recipe.alignment else "mean_hbpp"
-    predictor = StaticBuilds(recipe, data, recipe.seed).build(recipe.without)
+    predictor = StaticBuilds(recipe, data).build(recipe.without)
     # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
         scores = data.evaluate(saved, left_out, target)
-    for seed in recipe.spread_seeds:
-        other = StaticBuilds(recipe, data, seed).build(recipe.without)
-        scores.setdefault("seeds", {})[str(seed)] = data.evaluate(other, left_out, target)
     predictor.details["evaluation"] = scores
     predictor.save_pretrained(recipe.output_dir)
     return scores
@@ -65,15 +62,12 @@ def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
     check_output(output)
     data, rows = StaticData(recipe), {}
     print(data, flush=True)
-    builds = StaticBuilds(recipe, data, recipe.seed)
+    builds = StaticBuilds(recipe, data)
     for name in recipe.without or data.sources:
         study, predictor = data.sources[name], builds.build([name])
         states = tuned_states(builds.tuned, data.tokenizer, study.prompts)
         logits = tuned_logits(builds.taught, data.tokenizer, judged_in({name: study}))
         others = {"teacher": logits[:, 0], "ceiling": inside(states, study.scores, recipe.seed)}
-        if recipe.builds_dir is not None:
-            predictor.details["evaluation"] = data.evaluate(predictor, {name: study})
-            predictor.save_pretrained(Path(recipe.builds_dir) / f"without_{name}")
         rows[name] = study_row(study, predictor, others)
         print(json.dumps({name: rows[name]}), flush=True)
     print(format_studies(rows))

@@ -2,7 +2,7 @@
 
 import importlib
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
 from pqpp_files.names import did_you_mean
 
@@ -13,14 +13,14 @@ def task_kind(name: str) -> TaskKind:
     """Return a kind of task by its name.
 
     Raises:
-        StudyError: There is no such kind.
+        AnnotationError: There is no such kind.
 
     Example:
         >>> task_kind("match").about_image, task_kind("preference").about_image
         (True, False)
     """
     if name not in TASK_KINDS:
-        raise StudyError(f"kind: {name!r} is unknown; {did_you_mean(name, TASK_KINDS)}")
+        raise AnnotationError(f"kind: {name!r} is unknown; {did_you_mean(name, TASK_KINDS)}")
     from pqpp_annotation.kinds.labels import PRESETS
 
     if name in PRESETS:

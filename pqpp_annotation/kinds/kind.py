@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_files.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -149,15 +149,15 @@ class TaskKind(ABC):
         """Return the study file's `task` settings with the defaults filled in.
 
         Raises:
-            StudyError: A setting is unknown or impossible.
+            AnnotationError: A setting is unknown or impossible.
         """
         for name, value in settings.items():
             if name not in self.settings:
                 hint = did_you_mean(str(name), self.settings)
-                raise StudyError(f"task: {self.name} has no setting {name!r:.60}; {hint}")
+                raise AnnotationError(f"task: {self.name} has no setting {name!r:.60}; {hint}")
             wanted = type(self.settings[name])
             if type(value) is not wanted or value == "":
-                raise StudyError(f"task: {name} is {value!r:.60}; it must be {_TYPES[wanted]}")
+                raise AnnotationError(f"task: {name} is {value!r:.60}; it must be {_TYPES[wanted]}")
         return {**self.settings, **settings}
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -225,9 +225,9 @@ class TaskKind(ABC):
         """Return the value that a cell of the column `expected` stands for, in training items.
 
         Raises:
-            StudyError: The kind has no such answer, or none that is right.
+            AnnotationError: The kind has no such answer, or none that is right.
         """
-        raise StudyError(
+        raise AnnotationError(
             f"expected is {cell!r:.60}: an answer of the kind {self.name} is not right or wrong; "
             "leave the column out"
         )
@@ -243,9 +243,10 @@ class TaskKind(ABC):
             path: A table like the export; blank answers are left out.
 
         Raises:
-            StudyError: A column is missing, a cell is no answer, or the kind cannot be continued.
+            AnnotationError: A column is missing, a cell is no answer, or the kind has no such
+                table.
         """
-        raise StudyError(f"{self.name}: answers of this kind cannot be taken in from a table")
+        raise AnnotationError(f"{self.name}: answers of this kind cannot be taken in from a table")
 
     def check(
         self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
@@ -253,7 +254,7 @@ class TaskKind(ABC):
         """Refuse a value that is no answer to an item.
 
         Raises:
-            AnswerError: What is wrong with it.
+            AnnotationError: What is wrong with it.
         """
         from pydantic import ValidationError
 
@@ -262,7 +263,7 @@ class TaskKind(ABC):
         except ValidationError as error:
             fault = error.errors()[0]
             where = ".".join(map(str, ("value", *fault["loc"])))
-            raise AnswerError(f"{where:.60}: {fault['msg']:.200}") from None
+            raise AnnotationError(f"{where:.60}: {fault['msg']:.200}", 409) from None
 
     @abstractmethod
     def label(self, value: Mapping[str, Any]) -> float | None:

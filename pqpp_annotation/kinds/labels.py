@@ -17,12 +17,11 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import Partial, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_datasets.own_benchmark.votes.scales import named_scale
-from pqpp_files.errors import FileError
 from pqpp_files.names import did_you_mean
 from pqpp_files.read_table import read_table
 
@@ -77,7 +76,7 @@ class LabelKind(TaskKind):
         """Refuse a label that the scale has not."""
         super().check(value, shown, settings)
         if value["label"] not in self.labels(settings):
-            raise AnswerError("value: it is no label of this study")
+            raise AnnotationError("value: it is no label of this study", 409)
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""
@@ -95,7 +94,7 @@ class LabelKind(TaskKind):
         label = named_scale(str(self.scale_of(settings))).value_of(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
-            raise StudyError(f"the answer is {cell!r:.60}; it must be {allowed}")
+            raise AnnotationError(f"the answer is {cell!r:.60}; it must be {allowed}")
         return {"label": int(label)}
 
     def read_partial(self, path: str | Path, settings: Mapping[str, Any]) -> list[Partial]:
@@ -104,7 +103,8 @@ class LabelKind(TaskKind):
         Of the names in `partial_columns` the first that is there is taken; `model` may be missing.
 
         Raises:
-            StudyError: A column is missing, an answer is none, or the file cannot be read.
+            AnnotationError: A column is missing, or an answer is none.
+            FileError: The file cannot be read.
 
         Example:
             >>> import tempfile
@@ -115,15 +115,12 @@ class LabelKind(TaskKind):
             >>> partial.prompt_id, partial.image, partial.value
             ('7', 'a.png', {'label': 1})
         """
-        try:
-            table = read_table(path)
-        except FileError as error:
-            raise StudyError(str(error)) from None
+        table = read_table(path)
         columns = {}
         for role, names in self.partial_columns.items():
             name = next((name for name in names if name in table), None)
             if name is None and role != "model":
-                raise StudyError(f"{path}: no column {' or '.join(names)}; name the column so")
+                raise AnnotationError(f"{path}: no column {' or '.join(names)}; name the column so")
             cells = [None] * len(table) if name is None else table[name]
             columns[role] = ["" if cell is None else str(cell) for cell in cells]
         partials = []
@@ -135,8 +132,8 @@ class LabelKind(TaskKind):
             place = table.place_of(row)
             try:
                 value = self.expected(answer, settings)
-            except StudyError as error:
-                raise StudyError(f"{place}: {error}") from None
+            except AnnotationError as error:
+                raise AnnotationError(f"{place}: {error}") from None
             partials.append(Partial(prompt_id, image, model, value, place))
         return partials
 
@@ -162,7 +159,7 @@ class Rating(LabelKind):
         checked = super().check_study(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise StudyError(f"task: low is {low} and high {high}; give 2 to {_MOST_STEPS} steps")
+            raise AnnotationError(f"task: low is {low}, high {high}; give 2 to {_MOST_STEPS} steps")
         steps = [str(step) for step in self.labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
@@ -170,9 +167,11 @@ class Rating(LabelKind):
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         for step, word in words.items():
             if step not in steps:
-                raise StudyError(f"task: labels has {step!r:.60}; its steps are {', '.join(steps)}")
+                raise AnnotationError(
+                    f"task: labels has {step!r:.60}; steps are {', '.join(steps)}"
+                )
             if not isinstance(word, str):
-                raise StudyError(f"task: labels of {step} is {word!r:.60}; it must be a text")
+                raise AnnotationError(f"task: labels of {step} is {word!r:.60}; it must be a text")
         return checked
 
     def scale_of(self, settings: Mapping[str, Any]) -> str:
@@ -196,14 +195,14 @@ class Relevance(LabelKind):
         """Return the kind with the grades that a study asks for."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
-            raise StudyError(f"task: grades is {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
+            raise AnnotationError(f"task: grades: {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
         return _GRADES[grades]
 
     def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Refuse pages without an image, and endless ones."""
         checked = super().check_study(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
-            raise StudyError(f"task: images_per_page is {images}; give 1 to {_MOST_IMAGES}")
+            raise AnnotationError(f"task: images_per_page is {images}; give 1 to {_MOST_IMAGES}")
         return checked
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -248,7 +247,7 @@ class BinaryRelevance(Relevance):
             words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
-            raise StudyError(f"the answer is {cell!r:.60}; it must be {', '.join(words)}")
+            raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(words)}")
         return {"label": words[word]}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
@@ -257,7 +256,11 @@ class BinaryRelevance(Relevance):
         Unsure ones are counted in `triples` and stand in `votes`; `relevance` knows none.
         """
         return {
-            "relevance": relevance_rows(votes),
+            "relevance": (
+                {**vote.columns("prompt_id", "prompt", "image", "annotator"), **vote.value}
+                for vote in votes
+                if vote.value["label"] is not None
+            ),
             "triples": triples(votes),
             "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(votes)),
         }
@@ -344,20 +347,6 @@ def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         }
 
 
-def relevance_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the rows that `pqpp build --relevance` reads; unsure ones are left out.
-
-    Example:
-        >>> vote = Vote("3", "royalty", "9.jpg", "", "ann", False, {"label": 0}, 1.0, 0, "work", {})
-        >>> list(relevance_rows([vote]))[0]["label"]
-        0
-    """
-    for vote in votes:
-        if vote.value["label"] is not None:
-            about = vote.columns("prompt_id", "prompt", "image", "annotator")
-            yield {**about, "label": vote.value["label"]}
-
-
 def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Count the votes on each image of a query, as ConQA publishes them.
 
@@ -412,8 +401,4 @@ def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 
 _GRADES: dict[str, TaskKind] = {"pqpp": Relevance(), "binary": BinaryRelevance()}
-PRESETS: dict[str, TaskKind] = {
-    "match": Match(),
-    "rating": Rating(),
-    "relevance": _GRADES["pqpp"],
-}
+PRESETS: dict[str, TaskKind] = {"match": Match(), "rating": Rating(), "relevance": _GRADES["pqpp"]}

@@ -12,7 +12,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import PoFileError, read_po
 from babel.support import Translations
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 
 OWN = Path(__file__).parent
 TEMPLATE = OWN / "messages.pot"
@@ -30,7 +30,7 @@ class Language:
         files: Its catalogues, in the PO format; a text of a later one stands over an earlier one's.
 
     Raises:
-        StudyError: There is no such language, or a file is no catalogue.
+        AnnotationError: There is no such language, or a file is no catalogue.
 
     Example:
         >>> german = Language("de", [OWN / "de.po"])
@@ -42,7 +42,7 @@ class Language:
         try:
             self.direction = Locale.parse(code, sep="-").text_direction
         except (UnknownLocaleError, ValueError):
-            raise StudyError(f"language: {code!r:.40} is none; write it like de") from None
+            raise AnnotationError(f"language: {code!r:.40} is none; write it like de") from None
         self.code = code
         first, *others = [_catalogue(file) for file in files or ()] or [Translations()]
         self._texts = first
@@ -107,6 +107,6 @@ def _catalogue(file: Path) -> Translations:
         with file.open("rb") as source:
             write_mo(compiled, read_po(source, file.stem.replace("-", "_"), abort_invalid=True))
     except (OSError, PoFileError, UnknownLocaleError, ValueError) as error:
-        raise StudyError(f"{file}: not a catalogue of translations ({str(error)[:150]})") from None
+        raise AnnotationError(f"{file}: no catalogue of texts ({str(error)[:150]})") from None
     compiled.seek(0)
     return Translations(compiled)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import Adjudication, Answer, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.study import Study
@@ -51,7 +51,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     """Return an item with all current votes on it.
 
     Raises:
-        AnswerError: There is no such item.
+        AnnotationError: There is no such item.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -63,7 +63,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
     if item is None:
-        raise AnswerError(f"there is no item {item_id}; choose one from the list")
+        raise AnnotationError(f"there is no item {item_id}; choose one from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
     votes: dict[int | None, list] = defaultdict(list)
@@ -112,7 +112,7 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         choice: The value, as JSON.
 
     Raises:
-        AnswerError: The image is not of this item, or the value none of the choices.
+        AnnotationError: The image is not of this item, or the value none of the choices.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -127,14 +127,16 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
     """
     part = next((asked for asked in case.parts if str(asked.image_id or "") == image), None)
     if part is None:
-        raise AnswerError(f"image {image[:20]!r} is not of this item; load the page again")
+        raise AnnotationError(f"image {image[:20]!r} is not of this item; load the page again", 409)
     allowed = {json.dumps(value, sort_keys=True): value for value in choices_of(db.study, part)}
     value = None
     if choice:
         try:
             value = allowed[json.dumps(parse_json(choice), sort_keys=True)]
         except (ValueError, KeyError):
-            raise AnswerError("this is not one of the choices; load the page again") from None
+            raise AnnotationError(
+                "this is not one of the choices; load the page again", 409
+            ) from None
     same = Adjudication.item_image_id.is_not_distinct_from(part.image_id)
     db.execute(delete(Adjudication).where(Adjudication.item_id == case.item.id, same))
     if value is not None:
@@ -142,39 +144,21 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         db.add(Adjudication(value=value, created=db.now(), **row))
 
 
-@dataclass(frozen=True)
-class GivenAnswer:
-    """A current answer of a person.
-
-    Attributes:
-        item: Id of the item; `purpose` what it is for.
-        images: Hashes of the image that it is about, or of all of the item.
-        value: What was said.
-        others: What the others say of the same, control members first.
-        seconds: What it took.
-    """
-
-    item: int
-    prompt: str
-    purpose: str
-    images: list[str]
-    value: Mapping[str, Any]
-    others: list[tuple[str, Mapping[str, Any]]]
-    seconds: float
-    created: int
-
-
 @reads
 def answers_of(
     db: Transaction, person_id: int, page: int, size: int
-) -> tuple[list[GivenAnswer], int]:
+) -> tuple[list[dict[str, Any]], int]:
     """Return a page of what a person said, the latest first, and how many pages there are.
+
+    Each answer has the id of its `item`, its `prompt` and `purpose`; `images`, the hashes of the
+    image that it is about, or of all of the item; `value`, what was said; `others`, what the others
+    say of the same, control members first; `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
         >>> [answer], pages = answers_of(store, 1, page=1, size=10)
-        >>> answer.prompt, len(answer.images), len(answer.others), pages
+        >>> answer["prompt"], len(answer["images"]), len(answer["others"]), pages
         ('a cat', 1, 1, 1)
         >>> store.close()
     """
@@ -185,11 +169,11 @@ def answers_of(
     query = query.order_by(Answer.id.desc()).limit(size)
     rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
     items = {item.id for _, item in rows}
-    images: dict[int, list[ItemImage]] = {}
+    images: dict[int, list[ItemImage]] = defaultdict(list)
     of_items = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
     for image in db.scalars(of_items):
-        images.setdefault(image.item_id, []).append(image)
-    others: dict[tuple[int, int | None], list] = {}
+        images[image.item_id].append(image)
+    others: dict[tuple[int, int | None], list] = defaultdict(list)
     said = (
         select(Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
         .select_from(Answer)
@@ -201,21 +185,15 @@ def answers_of(
     )
     for item_id, image_id, name, role, value in db.execute(said):
         shown = f"{name} (control)" if role == "control" else name
-        others.setdefault((item_id, image_id), []).append((shown, value))
+        others[item_id, image_id].append((shown, value))
     return [
-        GivenAnswer(
-            item.id,
-            item.prompt,
-            item.purpose,
-            [
-                picture.sha256
-                for picture in images.get(item.id, ())
-                if answer.item_image_id in (None, picture.id)
-            ],
-            answer.value,
-            others.get((item.id, answer.item_image_id), []),
-            answer.seconds,
-            answer.created,
-        )
+        {
+            "item": item.id,
+            "prompt": item.prompt,
+            "purpose": item.purpose,
+            "images": [i.sha256 for i in images[item.id] if answer.item_image_id in (None, i.id)],
+            "others": others[item.id, answer.item_image_id],
+            **{name: getattr(answer, name) for name in ("value", "seconds", "created")},
+        }
         for answer, item in rows
     ], pages

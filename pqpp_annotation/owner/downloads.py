@@ -91,9 +91,8 @@ def disputes_rows(watch: Watch) -> Rows:
         >>> store.close()
     """
     for dispute in watch.disputes():
-        about = {name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")}
         yield {
-            **about,
+            **{name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")},
             "disagreement": round(dispute.disagreement, 6),
             "votes": dispute.votes,
             "labels": " ".join(f"{label:g}:{count}" for label, count in dispute.labels.items()),

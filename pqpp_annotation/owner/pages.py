@@ -11,22 +11,16 @@ from fastapi import Path as InPath
 from fastapi.responses import Response
 from sqlalchemy import update
 
-from pqpp_annotation.errors import AnswerError, NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages.language import Language
 from pqpp_annotation.owner.adjudication import answers_of, case_of, choices_of, decide
 from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
+from pqpp_annotation.store import people
 from pqpp_annotation.store.access import all_links, kept_url, make_links, revoke_link
 from pqpp_annotation.store.items import stored_image
-from pqpp_annotation.store.people import (
-    decide_on_person,
-    everybody,
-    message_to_all,
-    person_by_id,
-    say,
-)
-from pqpp_annotation.store.tables import Invitation, StudyRow
+from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, Visit, from_own_page
 
@@ -69,9 +63,8 @@ def days_chart(days: Sequence[tuple[datetime.date, int]], texts: Language) -> Ch
         described = texts.gettext(
             "%(total)s votes in %(days)s weeks; most in the week from %(best)s: %(most)s."
         )
-        days = [
-            (days[n][0], sum(count for _, count in days[n : n + 7])) for n in range(0, len(days), 7)
-        ]
+        weeks = [days[n : n + 7] for n in range(0, len(days), 7)]
+        days = [(week[0][0], sum(count for _, count in week)) for week in weeks]
     best, most = max(days, key=lambda pair: pair[1], default=(None, 0))
     total = sum(count for _, count in days)
     described %= {"total": total, "days": len(days), "best": best, "most": most}
@@ -127,7 +120,7 @@ FormText = Annotated[str, Form()]
 def owner_alone(visit: Here) -> None:
     """Refuse everybody but an owner."""
     if visit.person().role != "owner":
-        raise NotAllowedError("this page is for the owner only")
+        raise AnnotationError("this page is for the owner only", 403)
 
 
 pages = APIRouter(prefix="/owner", dependencies=[Depends(owner_alone)])
@@ -143,7 +136,7 @@ def overview_page(visit: Here) -> Response:
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    more = {"message": message_to_all(visit.store)}
+    more = {"message": people.message_to_all(visit.store)}
     return _live(visit, "people", "/people", lambda visit, look: more)
 
 
@@ -235,7 +228,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     look = visit.site.watch.look(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
-        raise AnswerError(f"there is no annotator {person}; choose one from the list")
+        raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
     answers, count = answers_of(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
@@ -246,30 +239,27 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
         page=page,
         pages=count,
         states=STATE_WORDS,
-        message=person_by_id(visit.store, person).message,
+        message=people.person_by_id(visit.store, person).message,
         said=visit.site.words.value,
     )
 
 
 @forms.post("/people/{person}")
 def decide_on(
-    visit: Here,
-    person: int,
-    decision: FormText = "",
-    message: Annotated[str | None, Form()] = None,
+    visit: Here, person: int, decision: FormText = "", message: Annotated[str | None, Form()] = None
 ) -> Response:
     """Do what the owner decides about a person, or say something to the person."""
     if decision:
-        decide_on_person(visit.store, person, decision)
+        people.decide_on_person(visit.store, person, decision)
     if message is not None:
-        say(visit.store, message, person)
+        people.say(visit.store, message, person)
     return visit.go(f"/owner/people/{person}")
 
 
 @forms.post("/message")
 def say_to_all(visit: Here, message: FormText = "") -> Response:
     """Say something to everybody who judges."""
-    say(visit.store, message)
+    people.say(visit.store, message)
     visit.site.watch.look(fresh=True)
     return visit.go("/owner/people")
 
@@ -311,18 +301,10 @@ def revoke_invitation(visit: Here, invitation: int) -> Response:
 
 
 def _links(visit: Visit, links: list[str]) -> Response:
-    names: dict[int | None, str] = {one.id: one.name for one in everybody(visit.store)}
+    names: dict[int | None, str] = {one.id: one.name for one in people.everybody(visit.store)}
     now, invitations = visit.store.clock(), reversed(all_links(visit.store))
-    rows = [(link, _link_state(link, now), names.get(link.person_id)) for link in invitations]
+    rows = [(link, link.state(now), names.get(link.person_id)) for link in invitations]
     return visit.render("owner/invitations.html", tab="/invitations", invitations=rows, links=links)
-
-
-def _link_state(link: Invitation, now: int) -> str:
-    if link.revoked is not None:
-        return "revoked"
-    if link.expires <= now:
-        return "expired"
-    return "open" if link.person_id is None else "used"
 
 
 @pages.get("/{name}.csv")
@@ -331,11 +313,11 @@ def download_file(visit: Here, name: str) -> Response:
     from pqpp_files.write_table import table_text
 
     if name not in DOWNLOADS:
-        raise AnswerError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there")
+        raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.look(fresh=True)  # a file is kept, and paid by
     rows = list(DOWNLOADS[name](visit.site.watch))
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
-    text = "".join(table_text("csv", [columns])) if rows else ""
+    text = table_text("csv", columns) if rows else ""
     return Response(
         text.partition("\n")[2] if name in NO_HEADING else text,
         media_type="text/csv; charset=utf-8",

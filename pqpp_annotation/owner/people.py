@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 _MINUTE = 60_000
+_KEPT = ("id", "name", "role", "outside", "verdict")
 _MEASURED = ("kappa", "kappas", "control_images", "reference_share")
 
 
@@ -122,7 +123,12 @@ def people_rows(
     study = db.study
     given: Any = records.assignments.join(records.items, on="item_id")
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
-    seconds = seconds_at_work(db, records)
+    answers, rule = records.answers, study.payment
+    seconds = active_seconds(
+        answers["person_id"].to_numpy(np.int64),
+        answers["created"].to_numpy(np.int64),
+        rule.gap_minutes if rule else 2.0,
+    )
     of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
     judged = {judgement.name: judgement for judgement in standings.annotators}
     places: dict[str, int] = {}
@@ -136,16 +142,15 @@ def people_rows(
         hours = seconds.get(person.id, 0.0) / 3600
         items = int(given.get((person.id, "done"), 0))
         count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
-        agreement, flag = _agreement(standings, place)
+        agreement, flag = np.nan, ""
+        if place is not None and standings.agreements is not None:
+            agreement = standings.agreements.agreement[place]
+            flag = standings.agreements.reasons[place]
         rows.append(
             PersonRow(
-                id=person.id,
-                name=person.name,
-                role=person.role,
-                outside=person.outside,
+                **{name: getattr(person, name) for name in _KEPT},
                 state=state,
                 reasons=annotator.reasons if annotator else (),
-                verdict=person.verdict,
                 reopened=person.reopened is not None,
                 stopped=person.stopped is not None,
                 is_bound=person.browser is not None,
@@ -154,10 +159,10 @@ def people_rows(
                 items=items,
                 skipped=int(given.get((person.id, "skipped"), 0)),
                 **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
-                agreement=agreement,
+                agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                owed=owed(study.payment, person.role, state == "admitted", items, hours),
+                owed=owed(rule, person.role, state == "admitted", items, hours),
             )
         )
     return rows
@@ -174,25 +179,6 @@ def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
     if annotator is None:
         return "refused" if person.verdict == "refuse" else "waiting"
     return "refused" if annotator.reasons else "admitted"
-
-
-def _agreement(standings: Standings, place: int | None) -> tuple[float | None, str]:
-    """Return the agreement of a person with the others, and why it is odd."""
-    if place is None or standings.agreements is None:
-        return None, ""
-    agreement = standings.agreements.agreement[place]
-    return (None if np.isnan(agreement) else float(agreement)), standings.agreements.reasons[place]
-
-
-def seconds_at_work(db: Transaction, records: Records) -> dict[int, float]:
-    """Return how long each person was at work, by the gap that the study's payment knows."""
-    rule = db.study.payment
-    answers = records.answers
-    return active_seconds(
-        answers["person_id"].to_numpy(np.int64),
-        answers["created"].to_numpy(np.int64),
-        rule.gap_minutes if rule else 2.0,
-    )
 
 
 def active_seconds(person: np.ndarray, created: np.ndarray, gap_minutes: float) -> dict[int, float]:

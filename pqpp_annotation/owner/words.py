@@ -85,6 +85,6 @@ def span(days: float, gettext: Callable[[str], str] = str) -> str:
     """
     if days * 24 < 1:
         return f"{max(1, days * 1440):.0f} min"
-    return (
-        f"{days * 24:.0f} h" if days < 2 else gettext("%(count)s days") % {"count": f"{days:,.0f}"}
-    )
+    if days < 2:
+        return f"{days * 24:.0f} h"
+    return gettext("%(count)s days") % {"count": f"{days:,.0f}"}

@@ -63,22 +63,6 @@ def options_of(study: Study) -> BuildOptions:
     return BuildOptions(reference_model=REFERENCE, best=study.best, **rules)
 
 
-def label_scale(kind: TaskKind, settings: Mapping[str, Any], values: np.ndarray) -> Scale:
-    """Return the scale of a kind's labels: `pqpp build`'s, or else the range that was used.
-
-    Example:
-        >>> from pqpp_annotation.kinds import task_kind
-        >>> label_scale(task_kind("relevance"), {}, np.zeros(0)).name
-        'pqpp'
-        >>> label_scale(task_kind("preference"), {}, np.array([-1.0, 1.0])).high
-        1.0
-    """
-    if name := kind.scale_of(settings):
-        return named_scale(name)
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-    return Scale(kind.name, low, high, kind.level, numbers="any")
-
-
 def study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
@@ -96,7 +80,8 @@ def study_votes(
     prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
     item, first = number_items(prompt, model, image)
     _, models, images, annotators = (list(map(str, known)) for _, known in texts)
-    value = votes["label"].to_numpy(float)
+    value, name = votes["label"].to_numpy(float), kind.scale_of(settings)
+    used = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")
     return Votes(
         prompt=prompt.astype(np.int64),
         model=model,
@@ -112,7 +97,7 @@ def study_votes(
         image_names=images,
         annotator_names=annotators,
         has_annotators=True,
-        scale=label_scale(kind, settings, value),
+        scale=named_scale(name) if name else used,  # `pqpp build`'s, or the range
     )
 
 

@@ -7,16 +7,9 @@ from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, delete, func, select, update
 
-from pqpp_annotation.errors import NotAllowedError
-from pqpp_annotation.store.people import PERSON_ROLES, add_person, find_person, person_by_id
-from pqpp_annotation.store.tables import (
-    Assignment,
-    Attempt,
-    Invitation,
-    Person,
-    SessionRow,
-    StudyRow,
-)
+from pqpp_annotation.errors import AnnotationError
+from pqpp_annotation.store.people import add_person, check_role, find_person, person_by_id
+from pqpp_annotation.store.tables import Assignment, Attempt, Invitation, Person, Session, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
@@ -49,17 +42,13 @@ def make_links(
         The token of each, which is kept nowhere, and what is kept.
 
     Raises:
-        NotAllowedError: The count, role or days are impossible.
+        AnnotationError: The count, role or days are impossible.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise NotAllowedError(
-            f"{count} links for {days:g} days: 1 to {_MOST} links, up to 3650 days"
-        )
-    if role not in PERSON_ROLES:
-        allowed = ", ".join(PERSON_ROLES)
-        raise NotAllowedError(f"role {role!r:.40} is unknown; choose among {allowed}")
+        raise AnnotationError(f"{count} links for {days:g} days: make 1 to {_MOST}, for up to 3650")
+    check_role(role)
     if is_shared and role != "annotator":
-        raise NotAllowedError(f"role {role}: a shared link is for annotators only")
+        raise AnnotationError(f"role {role}: a shared link is for annotators only")
     now = db.now()
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row |= {"created": now, "expires": now + int(days * _DAY)}
@@ -86,7 +75,7 @@ def redeem_link(
         browser: What the browser keeps, and no other knows; needed for a shared link.
 
     Raises:
-        NotAllowedError: There is no such link, it has expired or was revoked, or it is shared
+        AnnotationError: There is no such link, it has expired or was revoked, or it is shared
             and came without an id, or with one that another browser holds.
     """
     link = check_link(db, token)
@@ -119,13 +108,14 @@ def is_known(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> b
 def _bound(person: Person, browser: str) -> Person:
     """Return a person whom this browser holds, or who is nobody's yet."""
     if not browser:
-        raise NotAllowedError("this link needs a browser that keeps cookies; allow them")
+        raise AnnotationError("this link needs a browser that keeps cookies; allow them", 403)
     kept = _hashed(browser)
     person.browser = person.browser or kept
     if person.browser != kept:
-        raise NotAllowedError(
+        raise AnnotationError(
             "this id was begun in another browser; go on there, or ask who sent the link to let "
-            "this one in"
+            "this one in",
+            403,
         )
     return person
 
@@ -135,15 +125,15 @@ def check_link(db: Transaction, token: str) -> Invitation:
     """Return what is kept of a link that can be followed; changes nothing.
 
     Raises:
-        NotAllowedError: There is no such link, or it has expired or was revoked.
+        AnnotationError: There is no such link, or it has expired or was revoked.
     """
     link = db.scalar(select(Invitation).where(Invitation.token_hash == _hashed(token)))
     if link is None:
-        raise NotAllowedError("this link is unknown; copy the whole of it")
+        raise AnnotationError("this link is unknown; copy the whole of it", 403)
     if link.revoked is not None:
-        raise NotAllowedError("this link was revoked; ask who sent it for another")
+        raise AnnotationError("this link was revoked; ask who sent it for another", 403)
     if link.expires <= db.now():
-        raise NotAllowedError("this link has expired; ask who sent it for another")
+        raise AnnotationError("this link has expired; ask who sent it for another", 403)
     return link
 
 
@@ -152,13 +142,13 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     """End a link at once, and the sessions that began with it; the person whom it made stays.
 
     Raises:
-        NotAllowedError: There is no such link.
+        AnnotationError: There is no such link.
     """
     link = db.get(Invitation, invitation_id)
     if link is None:
-        raise NotAllowedError(f"there is no invitation {invitation_id}")
+        raise AnnotationError(f"there is no invitation {invitation_id}", 403)
     link.revoked = link.revoked or db.now()
-    db.execute(delete(SessionRow).where(SessionRow.invitation_id == invitation_id))
+    db.execute(delete(Session).where(Session.invitation_id == invitation_id))
 
 
 @reads
@@ -183,9 +173,10 @@ def _key_of(link: Invitation, outside: Mapping[str, Any]) -> str:
     """Return by what a person behind a shared link is known."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if name is None:
-        raise NotAllowedError(
+        raise AnnotationError(
             "this link needs the id of who follows it (PROLIFIC_PID, workerId, participant_id); "
-            "open it from the site that sent you"
+            "open it from the site that sent you",
+            403,
         )
     return hashlib.sha256(f"{link.id} {name} {outside[name]}".encode()).hexdigest()
 
@@ -200,8 +191,8 @@ DAYS = 90
 
 _PERSON = (
     select(Person)
-    .join(SessionRow, SessionRow.person_id == Person.id)
-    .where(SessionRow.visit == bindparam("visit"), SessionRow.expires > bindparam("now"))
+    .join(Session, Session.person_id == Person.id)
+    .where(Session.visit == bindparam("visit"), Session.expires > bindparam("now"))
     .where(Person.withdrawn.is_(None))
 )
 _ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
@@ -222,9 +213,9 @@ def start_session(
     expires = db.now() + DAYS * _DAY
     if invitation_id is not None:
         expires = min(expires, db.get_one(Invitation, invitation_id).expires)
-    db.execute(delete(SessionRow).where(SessionRow.expires <= db.now()))
+    db.execute(delete(Session).where(Session.expires <= db.now()))
     row = {"person_id": person_id, "invitation_id": invitation_id, "expires": expires}
-    db.add(SessionRow(visit=_hashed(visit), **row))
+    db.add(Session(visit=_hashed(visit), **row))
 
 
 @reads
@@ -243,7 +234,7 @@ def item_of_session(db: Transaction, visit: str, assignment_id: int) -> Row | No
 @writes
 def end_session(db: Transaction, visit: str) -> None:
     """Sign a browser out."""
-    db.execute(delete(SessionRow).where(SessionRow.visit == _hashed(visit)))
+    db.execute(delete(Session).where(Session.visit == _hashed(visit)))
 
 
 class Limit:
@@ -272,9 +263,8 @@ class Limit:
         """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
         key, recent = self._key(keys), select(func.count(), func.min(Attempt.created))
         with self._store.writing(alone=True) as db:
-            recent = recent.where(
-                Attempt.key == key, Attempt.created > db.now() - self._milliseconds
-            )
+            since = db.now() - self._milliseconds
+            recent = recent.where(Attempt.key == key, Attempt.created > since)
             tries, first = db.execute(recent).one()
             if tries >= self._count:
                 return max(1, round((first + self._milliseconds - db.now()) / 1000))

@@ -7,18 +7,11 @@ from typing import Any
 
 from sqlalchemy import CursorResult, bindparam, case, func, insert, select, update
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownItem, Vote
+from pqpp_annotation.store import work
 from pqpp_annotation.store.tables import Answer, Asset, Assignment, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes
-from pqpp_annotation.store.work import (
-    allowed_person,
-    change_assignment,
-    is_free,
-    own_assignment,
-    reserved_until,
-    shown_of,
-)
 from pqpp_annotation.study.prompts import REFERENCE
 
 _ROWS_AT_ONCE = 2_000
@@ -72,34 +65,34 @@ def save_answer(
         of_page: Gives image and value instead, of the item, where a page knows it by other names.
 
     Raises:
-        AnswerError: The value does not fit, others have done the item meanwhile, or it is a
-            training item that was answered.
-        NotAllowedError: The item was not given to this person, or the person has withdrawn.
+        AnnotationError: The value does not fit, others have done the item meanwhile, it was not
+            given to this person or is an answered training item, or the person has withdrawn.
     """
-    person = allowed_person(db, person_id)
-    assignment = own_assignment(db, person_id, assignment_id, lock=True)
+    person = work.allowed_person(db, person_id)
+    assignment = work.own_assignment(db, person_id, assignment_id, lock=True)
     known = db.run(_SAME, client_id=client_id).scalar()
     if known is not None:
         if known != assignment_id:
-            raise AnswerError("client_id is that of another answer; make a new one")
+            raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
-    shown = shown_of(db, assignment)
+    shown = work.shown_of(db, assignment)
     if shown.purpose == "training" and assignment.state == "done":
-        raise AnswerError("a training item is answered once; its right answer was shown")
+        raise AnnotationError("a training item is answered once; its right answer was shown", 409)
     if of_page is not None:
         image_id, value = of_page(shown)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
-        raise AnswerError("image: it is not one of this item; answer those shown")
+        raise AnnotationError("image: it is not one of this item; answer those shown", 409)
     kind.check(value, shown, db.study.task)
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state != "done" and not is_held and shown.purpose == "work":
         db.be_alone()  # the place that ended by time or by a skip is taken again, if it is there
-        if not is_free(db, person, assignment):
-            raise AnswerError(
+        if not work.is_free(db, person, assignment):
+            raise AnnotationError(
                 "the time for this item was over and others have done it meanwhile; "
-                "go on with the next"
+                "go on with the next",
+                409,
             )
     if image_id in shown.answers:
         db.run(_REPLACED, assignment=assignment.id, image=image_id, current=False)
@@ -114,9 +107,9 @@ def save_answer(
     )
     is_complete = len({*shown.answers, image_id}) >= len(image_ids)
     if assignment.state != "done" and not is_complete:
-        change_assignment(db, assignment.id, state="open", expires=reserved_until(db))
+        work.change_assignment(db, assignment.id, state="open", expires=work.reserved_until(db))
     elif assignment.state != "done":
-        change_assignment(db, assignment.id, state="done", finished=db.now())
+        work.change_assignment(db, assignment.id, state="done", finished=db.now())
         if person.role == "annotator" and person.reopened is None:
             db.run(_COUNTED, item=assignment.item_id)
     return SavedAnswer(True, is_complete)

@@ -12,7 +12,7 @@ from typing import Any, cast
 from sqlalchemy import URL, Engine, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError
 
-from pqpp_annotation.errors import StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.items import add_items
 from pqpp_annotation.store.tables import VERSION, StudyRow, StudyTable
 from pqpp_annotation.store.transactions import BUSY_SECONDS, Store
@@ -37,7 +37,7 @@ def url_of(name: str, folder: Path) -> URL:
         folder: What a path is relative to.
 
     Raises:
-        StoreError: The variable is not set, or its URL cannot be read.
+        AnnotationError: The variable is not set, or its URL cannot be read.
 
     Example:
         >>> url_of("postgresql://me@host/mine", Path()), url_of("a.db", Path("/mine"))
@@ -46,7 +46,7 @@ def url_of(name: str, folder: Path) -> URL:
     is_variable = name.startswith("$")
     address = os.environ.get(name[1:], "") if is_variable else name
     if not address:
-        raise StoreError(f"database: {name} is not set; set it to postgresql://...")
+        raise AnnotationError(f"database: {name} is not set; set it to postgresql://...")
     # A study file may be somebody else's: no other variable's value becomes a path or is shown.
     if "://" not in address and not is_variable:
         return sqlite_url((folder / expanded(address)).absolute())
@@ -58,7 +58,7 @@ def url_of(name: str, folder: Path) -> URL:
     if not is_postgresql:
         said = "a path, postgresql://USER@HOST/NAME or $NAME of a variable with one is allowed"
         what = f"{name} holds something else; " if is_variable else ""
-        raise StoreError(f"database: {what}{said}")
+        raise AnnotationError(f"database: {what}{said}")
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -128,7 +128,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
             own record of the study is taken then.
 
     Raises:
-        StoreError: It is not there, holds no study or another one, or is of another version.
+        AnnotationError: It is not there, holds no study or another one, or is of another version.
 
     Example:
         >>> import tempfile
@@ -149,7 +149,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
     store = Store(make_engine(url), cast("Study", given))
     try:
         if store.is_sqlite and not Path(store.name).is_file():
-            raise StoreError(f"{store.name} does not exist; make it by pqpp annotate init")
+            raise AnnotationError(f"{store.name} does not exist; make it by pqpp annotate init")
         if store.is_sqlite:
             with contextlib.suppress(OSError):  # another's, or a file system without modes
                 Path(store.name).chmod(0o600)
@@ -157,15 +157,15 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
             is_study = inspect(db.connection()).has_table("study")
             version = db.scalar(select(StudyRow.version)) if is_study else None
             if version is None:
-                raise StoreError(f"{store.name} holds no study; make it by pqpp annotate init")
+                raise AnnotationError(f"{store.name} holds no study; make it by pqpp annotate init")
             if version != VERSION:
-                raise StoreError(
+                raise AnnotationError(
                     f"{store.name} was made by another version of pqpp (its tables are {version}, "
                     f"those of this one {VERSION}); install that version"
                 )
             row = db.scalars(select(StudyRow)).one()
             if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
-                raise StoreError(f"{store.name} holds no settings of a study; go back to a backup")
+                raise AnnotationError(f"{store.name} holds no settings; go back to a backup")
             if given is None:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = study_of(row.config, folder)
@@ -173,7 +173,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 config = given.config()
                 for name in _FIXED:
                     if config[name] != row.config[name]:
-                        raise StoreError(
+                        raise AnnotationError(
                             f"{name}: the study file has {config[name]!r:.60}, its database "
                             f"{row.config[name]!r:.60}; set it back, or name another database"
                         )
@@ -195,7 +195,7 @@ def create_store(
             left by a killed run, and is replaced.
 
     Raises:
-        StoreError: There is one already.
+        AnnotationError: There is one already.
 
     Example:
         >>> import tempfile
@@ -208,7 +208,7 @@ def create_store(
         >>> create_store(study, [], [])
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StoreError: ...db is there already; name another database, ...
+        pqpp_annotation.errors.AnnotationError: ...db is there already; name another database, ...
     """
     url = url_of(study.database, study.root)
     if url.get_backend_name() != "sqlite":
@@ -216,7 +216,7 @@ def create_store(
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
-        raise StoreError(f"{path} is there already; name another database, or add by --add")
+        raise AnnotationError(f"{path} is there already; name another database, or add by --add")
     with write_beside(path, is_secret=True) as beside:
         _fill(sqlite_url(beside), study, items, images)
 
@@ -242,7 +242,7 @@ def _fill(url: URL, study: Study, items: Sequence[NewItem], images: Sequence[Che
         with store.writing(alone=True) as db:
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
-                raise StoreError(f"{store.name} holds a study already; name another database")
+                raise AnnotationError(f"{store.name} holds a study already; name another database")
             row = {"name": study.name, "kind": study.kind_name, "seed": study.seed}
             db.add(StudyRow(**row, config=study.config(), created=db.now()))
         add_items(store, items, images)
@@ -259,7 +259,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         path: The file to write; it appears when it is whole.
 
     Raises:
-        StoreError: It is the database itself, or the copy is damaged.
+        AnnotationError: It is the database itself, or the copy is damaged.
 
     Example:
         >>> import tempfile
@@ -279,7 +279,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     """
     place = expanded(path)
     if store.is_sqlite and place.exists() and place.samefile(store.name):
-        raise StoreError(f"{path} is the database itself; name another file")
+        raise AnnotationError(f"{path} is the database itself; name another file")
     with write_beside(place, is_secret=True) as beside:
         if store.is_sqlite:
             with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
@@ -289,7 +289,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         with open_sqlite(beside) as copy:
             copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
-                raise StoreError(f"{store.name} is damaged; go back to an older backup")
+                raise AnnotationError(f"{store.name} is damaged; go back to an older backup")
     return place
 
 

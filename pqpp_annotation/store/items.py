@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import bindparam, func, insert, select
 
-from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
@@ -55,11 +55,11 @@ def stored_image(db: Transaction, sha256: str) -> Asset:
     """Return what is kept of an image; its hash is the only way to it.
 
     Raises:
-        NotAllowedError: The study has no such image.
+        AnnotationError: The study has no such image.
     """
     image = db.get(Asset, sha256)
     if image is None:
-        raise NotAllowedError("this study has no such image")
+        raise AnnotationError("this study has no such image", 403)
     return image
 
 
@@ -80,13 +80,13 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         How many are new.
 
     Raises:
-        StoreError: One is there already with another prompt; then nothing is added.
+        AnnotationError: One is there already with another prompt; then nothing is added.
     """
     known = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
     prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in known}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
-            raise StoreError(
+            raise AnnotationError(
                 f"prompt_id {item.prompt_id:.60} is there already with another prompt; "
                 "give each prompt an id of its own"
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
-from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import (
     Adjudication,
     Answer,
@@ -17,7 +17,7 @@ from pqpp_annotation.store.tables import (
     Invitation,
     Item,
     Person,
-    SessionRow,
+    Session,
     StudyRow,
 )
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
@@ -50,16 +50,15 @@ def add_person(
         outside_key: By what a person behind a shared link is found again.
 
     Raises:
-        StoreError: The name is taken or empty, the role unknown, the password too short.
+        AnnotationError: The name is taken or empty, the role unknown, the password too short.
     """
     password_hash = password and _hashed(password)
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise StoreError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
-    if role not in PERSON_ROLES:
-        raise StoreError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
+        raise AnnotationError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
+    check_role(role)
     if find_person(db, name):
-        raise StoreError(f"name {name!r} is taken; choose another")
+        raise AnnotationError(f"name {name!r} is taken; choose another")
     person = Person(
         name=name,
         role=role,
@@ -73,16 +72,22 @@ def add_person(
     return person
 
 
+def check_role(role: str) -> None:
+    """Refuse what is none of `PERSON_ROLES`."""
+    if role not in PERSON_ROLES:
+        raise AnnotationError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
+
+
 @reads
 def person_by_id(db: Transaction, person_id: int, lock: bool = False) -> Person:
     """Return a person; locked, no other transaction writes it until this one ends.
 
     Raises:
-        NotAllowedError: There is none.
+        AnnotationError: There is none.
     """
     person = db.get(Person, person_id, with_for_update=lock or None)
     if person is None:
-        raise NotAllowedError("this study has no such person; open your link again")
+        raise AnnotationError("this study has no such person; open your link again", 403)
     return person
 
 
@@ -117,7 +122,7 @@ def set_password(db: Transaction, person_id: int, password: str) -> None:
     """Set a password; sessions that there are end."""
     password_hash = _hashed(password)
     person_by_id(db, person_id, lock=True).password_hash = password_hash
-    db.execute(delete(SessionRow).where(SessionRow.person_id == person_id))
+    db.execute(delete(Session).where(Session.person_id == person_id))
 
 
 @writes
@@ -144,7 +149,7 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
             nothing. Either way the row stays, so that an export can say how many withdrew.
 
     Raises:
-        StoreError: An owner who has decided on items is to be deleted.
+        AnnotationError: An owner who has decided on items is to be deleted.
     """
     now = db.now()
     person = person_by_id(db, person_id, lock=True)
@@ -152,30 +157,27 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
         return
     own = Assignment.person_id == person_id
     if mode == "delete":
-        _delete_answers(db, person)
+        decided = select(Adjudication.id).where(Adjudication.person_id == person_id).limit(1)
+        if db.scalar(decided):
+            raise AnnotationError(
+                "an owner who has decided on items cannot be deleted; use anonymous"
+            )
+        if person.role == "annotator" and person.reopened is None:
+            _count_places(db, person, -1)
+        of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
+        db.execute(delete(Answer).where(of_person))
+        db.execute(delete(Assignment).where(own))
+        db.execute(delete(Event).where(Event.person_id == person_id))
     else:  # what is not finished is given back
         unfinished = update(Assignment).where(own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key, person.password_hash = {}, None, None
     person.browser, person.message = None, ""
-    db.execute(delete(SessionRow).where(SessionRow.person_id == person_id))
+    db.execute(delete(Session).where(Session.person_id == person_id))
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
-
-
-def _delete_answers(db: Transaction, person: Person) -> None:
-    """Remove what a person said, and the places that it took."""
-    if db.scalar(select(Adjudication.id).where(Adjudication.person_id == person.id).limit(1)):
-        raise StoreError("an owner who has decided on items cannot be deleted; use anonymous")
-    own = Assignment.person_id == person.id
-    if person.role == "annotator" and person.reopened is None:
-        done = select(Assignment.item_id).where(own, Assignment.finished.is_not(None))
-        db.execute(update(Item).where(Item.id.in_(done)).values(done=Item.done - 1))
-    db.execute(delete(Answer).where(Answer.assignment_id.in_(select(Assignment.id).where(own))))
-    db.execute(delete(Assignment).where(own))
-    db.execute(delete(Event).where(Event.person_id == person.id))
 
 
 @cache
@@ -190,7 +192,7 @@ def _hasher() -> tuple[Any, str]:
 
 def _hashed(password: str) -> str:
     if not _LEAST_PASSWORD <= len(password) <= _MOST_PASSWORD:
-        raise StoreError(f"the password has {len(password)} characters; {_LEAST_PASSWORD} or more")
+        raise AnnotationError(f"password of {len(password)} characters; {_LEAST_PASSWORD} or more")
     with _HASHING:
         return _hasher()[0].hash(password)
 
@@ -211,17 +213,17 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
             link; `sign-out` ends all sessions.
 
     Raises:
-        StoreError: The decision is another, or the person is no annotator.
+        AnnotationError: The decision is another, or the person is no annotator.
     """
     person = person_by_id(db, person_id, lock=True)
     if decision not in DECISIONS:
-        raise StoreError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
+        raise AnnotationError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
     if decision == "sign-out":
-        db.execute(delete(SessionRow).where(SessionRow.person_id == person.id))
+        db.execute(delete(Session).where(Session.person_id == person.id))
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":
-        raise StoreError(f"{person.name} is not an annotator, and can only be signed out")
+        raise AnnotationError(f"{person.name} is not an annotator, and can only be signed out")
     elif decision in ("stop", "resume"):
         person.stopped = db.now() if decision == "stop" else None
     elif decision in ("refuse", "reopen"):
@@ -291,13 +293,11 @@ def say(db: Transaction, message: str, person_id: int | None = None) -> None:
     """Keep what the owner says to a person, or to everybody; "" takes it back.
 
     Raises:
-        StoreError: It is too long.
+        AnnotationError: It is too long.
     """
     message = message.strip()
     if len(message) > _LONGEST or "\0" in message:
-        raise StoreError(
-            f"message: it has {len(message):,} characters; at most {_LONGEST:,} may be sent"
-        )
+        raise AnnotationError(f"message: at most {_LONGEST:,} characters may be sent")
     if person_id is None:
         db.execute(update(StudyRow).values(message=message))
     else:

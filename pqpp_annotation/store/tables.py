@@ -181,6 +181,14 @@ class Invitation(StudyTable):
     expires: Mapped[Large]
     revoked: Mapped[Large | None]
 
+    def state(self, now: int) -> str:
+        """Return `revoked`, `expired`, `used`, or `open`; a shared link stays open."""
+        if self.revoked is not None:
+            return "revoked"
+        if self.expires <= now:
+            return "expired"
+        return "open" if self.person_id is None else "used"
+
 
 class Assignment(StudyTable):
     """An item given to a person.
@@ -253,7 +261,7 @@ class Event(StudyTable):
     created: Mapped[Large]
 
 
-class SessionRow(StudyTable):
+class Session(StudyTable):
     """A browser that is signed in; without its row a cookie is nobody's.
 
     Attributes:

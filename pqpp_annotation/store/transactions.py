@@ -20,7 +20,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from pqpp_annotation.errors import NotAllowedError, StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffled
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
@@ -150,7 +150,7 @@ class Store:
         """Hold the right to serve an SQLite file, of which one process at a time has it.
 
         Raises:
-            StoreError: Another process serves it.
+            AnnotationError: Another process serves it.
         """
         if not self.is_sqlite:
             yield
@@ -160,7 +160,7 @@ class Store:
         try:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            raise StoreError(
+            raise AnnotationError(
                 f"{self.name} is served already by another process; stop that one, or use "
                 "PostgreSQL, which several may serve"
             ) from None
@@ -180,20 +180,22 @@ class Store:
         except OverflowError as error:
             if "SQLite" not in str(error):
                 raise
-            raise NotAllowedError("there is nothing with a number as large as that") from None
+            raise AnnotationError("there is nothing with a number as large as that", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = in_a_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
-                raise StoreError(
-                    f"{self.name} has been busy for {BUSY_SECONDS} s; try again"
+                raise AnnotationError(
+                    f"{self.name} has been busy for {BUSY_SECONDS} s; try again", 503
                 ) from error
             is_lost = getattr(error, "connection_invalidated", False)
             if is_lost or "connect" in reason or "unable to open" in reason:
-                raise StoreError(f"{self.name} cannot be reached ({reason}); try again") from error
+                raise AnnotationError(
+                    f"{self.name} cannot be reached ({reason}); try again", 503
+                ) from error
             if isinstance(error, IntegrityError):  # a defect of ours, not of the file
                 raise
-            raise StoreError(
-                f"{self.name} is damaged or not a database ({reason}); go back to a backup"
+            raise AnnotationError(
+                f"{self.name} is damaged or not a database ({reason}); go back to a backup", 503
             ) from error
 
 

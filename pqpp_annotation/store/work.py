@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, update
 
-from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
 from pqpp_annotation.protocol.order import is_control, shuffled
 from pqpp_annotation.store.items import count_items
@@ -23,6 +23,7 @@ from pqpp_annotation.store.tables import (
 from pqpp_annotation.store.transactions import Transaction, in_parts, reads, writes, writes_alone
 
 MINUTE = 60_000
+Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
 _NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
 _HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
 TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
@@ -52,13 +53,13 @@ def allowed_person(db: Transaction, person_id: int) -> Person:
     """Return a person who may see items.
 
     Raises:
-        NotAllowedError: The person has withdrawn, or has not consented.
+        AnnotationError: The person has withdrawn, or has not consented.
     """
     person = person_by_id(db, person_id)
     if person.withdrawn is not None:
-        raise NotAllowedError("you have left this study; nothing more is asked of you")
+        raise AnnotationError("you have left this study; nothing more is asked of you", 403)
     if db.study.consent and person.consented is None:
-        raise NotAllowedError("the consent text comes first; read it and agree")
+        raise AnnotationError("the consent text comes first; read it and agree", 403)
     return person
 
 
@@ -66,11 +67,11 @@ def own_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """Return an assignment of a person, with the columns of its table.
 
     Raises:
-        NotAllowedError: It was given to another, or to nobody.
+        AnnotationError: It was given to another, or to nobody.
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
-        raise NotAllowedError("this item was not given to you; go on with your own")
+        raise AnnotationError("this item was not given to you; go on with your own", 403)
     return assignment
 
 
@@ -90,7 +91,7 @@ def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem
     """Return an item that the person was given before, with the answers.
 
     Raises:
-        NotAllowedError: It was given to another, or to nobody.
+        AnnotationError: It was given to another, or to nobody.
     """
     allowed_person(db, person_id)
     return shown_of(db, own_assignment(db, person_id, assignment_id))
@@ -164,19 +165,6 @@ class TrainingState:
     is_passed: bool
 
 
-@dataclass(frozen=True)
-class TrainingFeedback:
-    """What a finished training item should have been.
-
-    Attributes:
-        is_right: Whether all of it was right.
-        expected: Image id (None for the item) to the right value.
-    """
-
-    is_right: bool
-    expected: Mapping[int | None, Mapping[str, Any]]
-
-
 @reads
 def training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
@@ -188,9 +176,9 @@ def training_state(db: Transaction, person_id: int) -> TrainingState:
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
     items = items_of_try(db, person)
-    done = [row for row in own_training(db, person_id) if row.state == "done"]
+    done = [row for row in db.run(_TRAINING, person=person_id) if row.state == "done"]
     done = [row for row in done if row.item_id in items]
-    right = sum(_feedback_on(db, row).is_right for row in done)
+    right = sum(_feedback_on(db, row)[0] for row in done)
     return TrainingState(len(done), total, right, tries_left, False)
 
 
@@ -207,25 +195,28 @@ def _items_of_try(db: Transaction, there: int) -> int:
 
 
 @reads
-def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> TrainingFeedback:
-    """Return the right answers of a training item that the person has answered.
+def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
+    """Say whether a training item was answered rightly, and what is right.
+
+    Returns:
+        Whether all of it was right, and image id (None for the item) to the right value.
 
     Raises:
-        NotAllowedError: It is another's, no training item, or not answered yet.
+        AnnotationError: It is another's, no training item, or not answered yet.
     """
     return _feedback_on(db, own_assignment(db, person_id, assignment_id))
 
 
-def _feedback_on(db: Transaction, assignment: Row) -> TrainingFeedback:
+def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise NotAllowedError("only a training item that was answered has feedback")
+        raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
     given, agrees = current_answers(db, assignment.id), db.study.kind.agrees
     is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
-    return TrainingFeedback(is_right, expected)
+    return is_right, expected
 
 
 def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
@@ -246,11 +237,6 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
     if state.tries_left == 1:
         person.stopped = now
     return replace(state, done=0, right=0, tries_left=state.tries_left - 1)
-
-
-def own_training(db: Transaction, person_id: int) -> Sequence[Row]:
-    """Return the training items that a person was given."""
-    return db.run(_TRAINING, person=person_id).all()
 
 
 MOST_OPEN = 5
@@ -356,7 +342,7 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
         can hold.
 
     Raises:
-        NotAllowedError: The person has not consented, or has withdrawn.
+        AnnotationError: The person has not consented, or has withdrawn.
     """
     person = allowed_person(db, person_id)
     training = end_try(db, person, db.now())
@@ -364,7 +350,10 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
     if training.is_passed and person.stopped is None:
         assignment = _next_work(db, person, after)
     elif training.tries_left and person.stopped is None:
-        assignment = _next_training(db, person)
+        given = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
+        left = (n for n in items_of_try(db, person) if n not in given or given[n].state != "done")
+        if (item_id := next(left, None)) is not None:
+            assignment = given.get(item_id) or _reserve(db, person_id, item_id)
     return None if assignment is None else shown_of(db, assignment)
 
 
@@ -373,12 +362,12 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     """Pass over an item that is not finished; its place is free for others.
 
     Raises:
-        NotAllowedError: It is another's, or a training item.
+        AnnotationError: It is another's, or a training item.
     """
     allowed_person(db, person_id)
     assignment = own_assignment(db, person_id, assignment_id, lock=True)
     if content_of(db, assignment.item_id)[0].purpose == "training":
-        raise NotAllowedError("a training item cannot be skipped; answer it")
+        raise AnnotationError("a training item cannot be skipped; answer it", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 
@@ -488,50 +477,38 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
     return None if item_id is None else _reserve(db, person.id, item_id)
 
 
-def _next_training(db: Transaction, person: Person) -> Row | None:
-    """Return the first training item that is open in this try."""
-    given = {assignment.item_id: assignment for assignment in own_training(db, person.id)}
-    for item_id in items_of_try(db, person):
-        if item_id not in given:
-            return _reserve(db, person.id, item_id)
-        if given[item_id].state != "done":
-            return given[item_id]
-    return None
-
-
 def _choose(db: Transaction, person: Person) -> int | None:
     """Return the item that a person is given next, None where there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":
-        return _first_control(db, person)
+        return _first_unseen(db, person, "control")
     place = db.run(_PLACE, person=person.id).scalar_one()
     most = _most_items(db, person)
     if most is not None and place >= most:
         return None
-    work = _first_free(db, person)
-    if work is None:
-        return _first_control(db, person) if person.role == "trial" else None
+    if person.role == "trial":
+        work = _first_unseen(db, person, "work")
+        if work is None:
+            return _first_unseen(db, person, "control")
+    else:
+        work = _first_free(db, person)
     control = None
-    if is_control(place, db.study.control.every, db.study.seed, person.id):
-        control = _first_control(db, person)
+    if work is not None and is_control(place, db.study.control.every, db.study.seed, person.id):
+        control = _first_unseen(db, person, "control")
     return work if control is None else control
 
 
-def _first_control(db: Transaction, person: Person) -> int | None:
+def _first_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
     given = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.order(person.id, "control")
+    order = db.order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in given), None)
 
 
 def _first_free(db: Transaction, person: Person) -> int | None:
     """Return the first item of a person's order that has a place left."""
-    order = db.order(person.id, "work")
-    if person.role == "trial":
-        given = set(db.run(_GIVEN, person=person.id).scalars())
-        return next((item_id for item_id in order if item_id not in given), None)
     about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-    for part in in_parts(order):
+    for part in in_parts(db.order(person.id, "work")):
         free_items = set(db.run(_FREE, part=part, **about).scalars())
         if free_items:
             return next(item_id for item_id in part if item_id in free_items)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.strip import stripped
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import FileError
@@ -71,6 +71,8 @@ def blind_copy(
         >>> blind_copy(b"<svg/>", "a.svg")
         'it is no image in PNG, JPEG, WEBP, GIF'
     """
+    from PIL import Image as images
+
     try:
         header = image_header(content)
     except FileError:
@@ -93,7 +95,10 @@ def blind_copy(
     if copy is None:
         image = converted or image
         kind = "JPEG" if kind == "JPEG" or image_size else "PNG"
-        image = image if image_size is None else _scaled(image, image_size)
+        if image_size is not None:
+            scale = image_size / max(image.size)
+            width, height = (max(1, round(side * scale)) for side in image.size)
+            image = image.resize((width, height), images.Resampling.LANCZOS)
         copy = _encoded(image, kind)
     file_width, file_height = size[::-1] if header.orientation > 4 else size
     return CheckedImage(
@@ -126,14 +131,6 @@ def _in_srgb(image: Image, profile: bytes) -> Image | None:
     if converted is not None:
         converted.info.pop("icc_profile", None)
     return converted
-
-
-def _scaled(image: Image, longest: int) -> Image:
-    from PIL import Image as images
-
-    scale = longest / max(image.size)
-    width, height = (max(1, round(side * scale)) for side in image.size)
-    return image.resize((width, height), images.Resampling.LANCZOS)
 
 
 def _encoded(image: Image, kind: str) -> bytes:
@@ -202,8 +199,8 @@ def checked_images(
         Name to what is known of it, in the same order.
 
     Raises:
-        StudyError: Images are missing, broken, of another type or too large; one line that names
-            the first and says how many there are.
+        AnnotationError: Images are missing, broken, of another type or too large; names the first,
+            and says how many there are.
 
     Example:
         >>> from pqpp_annotation.study.study import study_of
@@ -212,7 +209,7 @@ def checked_images(
         ...     pass
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StudyError: image a.png: there is no such file nowhere/a.png; ...
+        pqpp_annotation.errors.AnnotationError: image a.png: there is no such file ...
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
@@ -223,12 +220,10 @@ def checked_images(
             for part in batches(names):  # what waits in a pool takes memory
                 checks = pool.map(lambda name: _checked(place_of(name), study, copies), part)
                 checked |= zip(part, checks, strict=True)
-        faults = [
-            f"image {name}: {check}" for name, check in checked.items() if isinstance(check, str)
-        ]
+        faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
             more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
-            raise StudyError(f"{faults[0]}; correct the table or the folder{more}")
+            raise AnnotationError(f"{faults[0]}; correct the table or the folder{more}")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.take_back()

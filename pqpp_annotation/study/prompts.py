@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pqpp_annotation.errors import StoreError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.images import CheckedImage, checked_images, seen_from, unique
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study, read_study, study_of
@@ -70,8 +70,8 @@ def read_items(
         The items in the table's order, and each distinct image.
 
     Raises:
-        StudyError: The table is empty, a cell is impossible, or an image cannot be used; names the
-            line.
+        AnnotationError: The table is empty, a cell is impossible, or an image cannot be used; names
+            the line.
 
     Example:
         >>> import tempfile
@@ -117,7 +117,7 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
     """Make some work items control items, drawn by the seed; those that are marked stay.
 
     Raises:
-        StudyError: There are not so many.
+        AnnotationError: There are not so many.
 
     Example:
         >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]
@@ -128,7 +128,7 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
     if count is None:
         return list(items)
     if count >= len(work):
-        raise StudyError(f"control: {count} of {len(work)} items cannot be drawn; draw fewer")
+        raise AnnotationError(f"control: {count} of {len(work)} items cannot be drawn; draw fewer")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item
@@ -139,7 +139,7 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
 def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
     table["prompt"], table[study.image_column]  # which says what is missing
     if not len(table):
-        raise StudyError(f"{table.path}: it holds no prompts; give a row for each image")
+        raise AnnotationError(f"{table.path}: it holds no prompts; give a row for each image")
     rows = []
     for number in range(len(table)):
         row = {name: cells[number] for name, cells in table.columns.items()}
@@ -150,25 +150,24 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
             # Of the text, so that a table that is added later means the same prompts by it.
             row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
-            raise StudyError(f"{where(row)}: prompt_id is empty; name it, or leave the column out")
+            raise AnnotationError(f"{where(row)}: prompt_id is empty; name it, or leave it out")
         rows.append(row)
     return rows
 
 
 def _check_row(row: _Row, where: _Place) -> None:
     if not row["prompt"].strip():
-        raise StudyError(f"{where(row)}: prompt is empty; write it or remove the line")
+        raise AnnotationError(f"{where(row)}: prompt is empty; write it or remove the line")
     if len(row["prompt"]) > _MOST_CHARACTERS:
-        said = f"prompt has {len(row['prompt']):,} characters; {_MOST_CHARACTERS:,} are allowed"
-        raise StudyError(f"{where(row)}: {said}")
+        raise AnnotationError(f"{where(row)}: prompt has over {_MOST_CHARACTERS:,} characters")
     if not row["image"]:
-        raise StudyError(f"{where(row)}: image is empty; name it or remove the line")
+        raise AnnotationError(f"{where(row)}: image is empty; name it or remove the line")
     for name, cell in row.items():
         if "\0" in cell:
-            raise StudyError(f"{where(row)}: {name} holds a character of value zero; remove it")
+            raise AnnotationError(f"{where(row)}: {name} holds a zero character; remove it")
     for name in _FLAGS:
         if row.get(name, "").strip().lower() not in FLAGS:
-            raise StudyError(f"{where(row)}: {name} is {row[name]!r:.40}; write yes or no")
+            raise AnnotationError(f"{where(row)}: {name} is {row[name]!r:.40}; write yes or no")
 
 
 def _check_prompt(rows: Sequence[_Row], where: _Place) -> None:
@@ -178,10 +177,10 @@ def _check_prompt(rows: Sequence[_Row], where: _Place) -> None:
     for row in rows:
         if row["prompt"] != first["prompt"]:
             what = f"prompt_id {row['prompt_id']} has another prompt than in {where(first)}"
-            raise StudyError(f"{where(row)}: {what}; give each prompt an id of its own")
+            raise AnnotationError(f"{where(row)}: {what}; give each prompt an id of its own")
         key = (row["image"], row.get("model", ""))
         if key in seen:
-            raise StudyError(f"{where(row)}: image {key[0]} stands twice in one prompt")
+            raise AnnotationError(f"{where(row)}: image {key[0]} stands twice in one prompt")
         seen.add(key)
 
 
@@ -198,12 +197,8 @@ def _item(
         for name in ("control", "training"):
             if _is_set(row, name) != _is_set(first, name):
                 what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
-                raise StudyError(f"{where(row)}: {what}; set it for all or none")
-    purpose = "work"
-    if _is_set(first, "control"):
-        purpose = "control"
-    if _is_set(first, "training"):
-        purpose = "training"
+                raise AnnotationError(f"{where(row)}: {what}; set it for all or none")
+    purpose = next((name for name in ("training", "control") if _is_set(first, name)), "work")
     images = tuple(
         NewImage(
             sha256_of[row["image"]],
@@ -223,11 +218,11 @@ def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, An
     for row in rows if study.kind.about_image else rows[:1]:
         cell = row.get("expected", "")
         if not cell:
-            raise StudyError(f"{where(row)}: expected is empty; a training item needs an answer")
+            raise AnnotationError(f"{where(row)}: expected is empty; training needs an answer")
         try:
             value = study.kind.expected(cell, study.task)
-        except StudyError as error:
-            raise StudyError(f"{where(row)}: {error}") from None
+        except AnnotationError as error:
+            raise AnnotationError(f"{where(row)}: {error}") from None
         expected[row["image"] if study.kind.about_image else ""] = value
     return expected
 
@@ -256,7 +251,7 @@ def make_study(
         The study.
 
     Raises:
-        StudyError: The study is there already, or something that it shows cannot be used; then
+        AnnotationError: The study is there already, or something that it shows cannot be used; then
             nothing was written.
 
     Example:
@@ -279,14 +274,11 @@ def make_study(
 
     place = expanded(path)
     if place.suffix not in (".yaml", ".yml"):
-        raise StudyError(f"{path}: a study file is written; name it like study.yaml")
-    with folder_to_itself(
-        place.parent
-    ):  # a run that fails takes back copies, which are none of another's
+        raise AnnotationError(f"{path}: a study file is written; name it like study.yaml")
+    # A run that fails takes back copies, which are none of another's.
+    with folder_to_itself(place.parent):
         if place.exists():
-            raise StudyError(
-                f"{path} is there already; add prompts to it by --add, or name another"
-            )
+            raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
         stem = place.stem if place.stem != "study" else place.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         given = {"name": name, "kind": kind, "database": f"{name}.db"}
@@ -297,11 +289,11 @@ def make_study(
         with read_items(study, os.fspath(file)) as (items, images):
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
-                raise StudyError(f"{file}: it holds control and training items only; add others")
+                raise AnnotationError(f"{file}: all items are control or training; add others")
             try:
                 create_store(study, items, images, is_first=True)
                 write_whole(place, _yaml_of(study))
-            except StoreError:  # the database may be another's
+            except AnnotationError:  # the database may be another's
                 raise
             except BaseException:
                 drop_store(study)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_beside, write_whole
 
@@ -35,7 +35,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         Address to file.
 
     Raises:
-        StudyError: Some cannot be had; names the first and says how many.
+        AnnotationError: Some cannot be had; names the first and says how many.
 
     Example:
         >>> fetch_images([], Path("images"))
@@ -52,7 +52,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         with contextlib.suppress(OSError):  # what was fetched stays for the next try
             folder.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
-        raise StudyError(f"{faults[0]}; try again, or correct the table{more}")
+        raise AnnotationError(f"{faults[0]}; try again, or correct the table{more}")
     return places
 
 
@@ -83,7 +83,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
         image_column: The column of images.
 
     Raises:
-        StudyError: There is no such column, or an image is missing.
+        AnnotationError: There is no such column, or an image is missing.
 
     Example:
         >>> import tempfile, datasets
@@ -100,7 +100,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
     if image_column not in rows.column_names:
         known = ", ".join(rows.column_names)[:200]
-        raise StudyError(f"no column {image_column!r} among {known}; name it by --image-column")
+        raise AnnotationError(f"no column {image_column!r} among {known}; name it: --image-column")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))
@@ -121,12 +121,12 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
 def _written(cell: dict | None, folder: Path, number: int) -> str:
     """Write an image, and return its name in the table."""
-    content = (cell or {}).get("bytes")
+    cell = cell or {}
+    path, content = Path(cell.get("path") or ""), cell.get("bytes")
     if content is None:
-        path = (cell or {}).get("path")
-        if not path or not Path(path).is_file():
-            raise StudyError(f"row {number + 1} of the dataset has no image; leave it out")
-        content = Path(path).read_bytes()
-    name = f"{number:06d}{Path((cell or {}).get('path') or '').suffix.lower()}"
+        if not path.is_file():
+            raise AnnotationError(f"row {number + 1} of the dataset has no image; leave it out")
+        content = path.read_bytes()
+    name = f"{number:06d}{path.suffix.lower()}"
     write_whole(folder / name, content)
     return name

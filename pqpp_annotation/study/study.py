@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import TaskKind, task_kind
 from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.yaml_values import read_yaml
-from pqpp_files.options.option import NEEDED, Options, RecipeError, option
+from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.paths import expanded
 
@@ -101,6 +102,8 @@ class Study(Options):
     Attributes:
         folder: Where the study file stands; its paths are relative to it.
         database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
+        reopen_after: Control images after which a refused person's places go to others.
+        completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
         task: Settings of the kind of task, with its defaults filled in.
         seed: From which all random orders come.
 
@@ -111,7 +114,7 @@ class Study(Options):
         >>> study_of({"name": "mine", "kind": "rating", "people_per_itm": 2})
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StudyError: a study has no `people_per_itm`; did you mean ...
+        pqpp_annotation.errors.AnnotationError: a study has no `people_per_itm`; did you mean ...
     """
 
     name: str = option(NEEDED, "lower-case letters, digits and hyphens")
@@ -129,9 +132,7 @@ class Study(Options):
     reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
     items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)
     minutes_per_person: float | None = option(None, "a sitting ends after these", above=0)
-    reopen_after: int | None = option(
-        20, "control images after which a refused person's places go to others", least=1
-    )
+    reopen_after: int | None = option(20, least=1)
     image_size: int | None = option(None, "pixels of the longer side, of all images", least=16)
     control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
     training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
@@ -139,9 +140,7 @@ class Study(Options):
     best: int = option(BEST, "annotators a prompt that count", least=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
     payment: Payment | None = option(None, "per_item, per_hour, currency, gap_minutes")
-    completion: Completion | None = option(
-        None, "url and code of a recruiting site, for screened_out, quota_full, withdrawn too"
-    )
+    completion: Completion | None = None
     seed: int = option(0, "seed of all random orders", least=0, below=2**63)
     task: dict[str, str] = option({}, "settings of the kind of task")
     folder: str = option(".", "where the study file stands")
@@ -150,16 +149,9 @@ class Study(Options):
         """Check what depends on others."""
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
-            raise StudyError(
-                f"name is {self.name!r:.80}; use lower-case letters, digits and hyphens"
-            )
-        if not self.database:
-            raise StudyError("database: it is empty; name a file, or $NAME of a variable")
-        if re.match(r"\w[\w+]*://", self.database):
-            raise StudyError(
-                "database is a URL, which may hold a password; put it in a variable and name "
-                "that: $DATABASE"
-            )
+            raise AnnotationError(f"name {self.name!r:.80}: use a-z, digits and hyphens")
+        if not self.database or "://" in self.database:  # a URL may hold a password
+            raise AnnotationError("database: name a file, or for a URL put it in a variable: $NAME")
         self.task = self.kind.check_study(self.task)
 
     @cached_property
@@ -192,8 +184,8 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 
     Raises:
-        StudyError: There is none, it is no YAML, or a setting is unknown or impossible; one line
-            that names the file and the setting.
+        AnnotationError: There is none, it is no YAML, or a setting is unknown or impossible; one
+            line that names the file and the setting.
 
     Example:
         >>> import tempfile
@@ -202,15 +194,15 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         >>> read_study(path)
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.StudyError: ...study.yaml: `people_per_item` is 0; it must be ...
+        pqpp_annotation.errors.AnnotationError: ...study.yaml: `people_per_item` is 0; it ...
     """
     place = expanded(path)
     hint = "; a study file is made by pqpp annotate init"
-    given = read_yaml(place, hint, hint, StudyError)
+    given = read_yaml(place, hint, hint, AnnotationError)
     try:
         return study_of(given, place.parent)
-    except StudyError as error:
-        raise StudyError(f"{path}: {error}") from None
+    except AnnotationError as error:
+        raise AnnotationError(f"{path}: {error}") from None
 
 
 def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
@@ -221,7 +213,7 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         folder: What its paths are relative to.
 
     Raises:
-        StudyError: A setting is unknown, impossible or missing.
+        AnnotationError: A setting is unknown, impossible or missing.
 
     Example:
         >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
@@ -230,14 +222,14 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
     rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:
-            raise StudyError(f"{name}: it is missing; see pqpp annotate init --help")
+            raise AnnotationError(f"{name}: it is missing; see pqpp annotate init --help")
     task = given.get("task") or {}
     if not isinstance(task, Mapping):
-        raise StudyError(f"task: {task!r:.60} came; settings of the kind of task are needed")
+        raise AnnotationError(f"task: {task!r:.60} came; settings of the kind of task are needed")
     try:
         # The kind's settings are of any type, and its own to check.
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
         return dataclasses.replace(made, task={str(key): value for key, value in task.items()})
-    except RecipeError as error:
+    except PqppError as error:
         said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
-        raise StudyError(said) from None
+        raise AnnotationError(said) from None

@@ -3,21 +3,23 @@
 import hashlib
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, HTTPException
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import item_of_session
 from pqpp_annotation.store.items import keep_copy
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import shown_images
 from pqpp_annotation.study.images import copied
 from pqpp_annotation.web.security import LOG
-from pqpp_annotation.web.site import PACKAGE, Here
+from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
+FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
+"""Address to the folder that stands beside the code it serves."""
 
 
 class Scripts(StaticFiles):
@@ -32,16 +34,6 @@ class Scripts(StaticFiles):
         return response
 
 
-def mount_static(app: FastAPI) -> None:
-    """Give the app the addresses below `/static`; each folder stands beside the code it serves."""
-    for url, folder in (
-        ("/static/kinds", "kinds"),
-        ("/static/owner", "owner/static"),
-        ("/static", "web/static"),
-    ):
-        app.mount(url, Scripts(directory=PACKAGE / folder, check_dir=False))
-
-
 @pages.get("/images/{assignment}/{name}")
 def image_file(visit: Here, assignment: int, name: str) -> Response:
     """Send an image of an item that was given to who asks, by what the person's page calls it."""
@@ -53,7 +45,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
     name_of = visit.site.sessions.image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
-        raise NotAllowedError("this study has no such image")
+        raise AnnotationError("this study has no such image", 403)
     return send_image(visit, shown)
 
 

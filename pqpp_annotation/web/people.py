@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages.language import Language
 from pqpp_annotation.protocol.completion import finish_of
 from pqpp_annotation.store.access import check_link, is_known, redeem_link
@@ -53,8 +53,8 @@ def _link(visit: Here, token: str) -> Invitation:
     """
     try:
         return check_link(visit.store, token)
-    except NotAllowedError:
-        if wait := visit.site.bad_links.take(visit.address):
+    except AnnotationError as error:
+        if error.status == 403 and (wait := visit.site.bad_links.take(visit.address)):
             raise HTTPException(429, _too_many_tries(visit.language, wait)) from None
         raise
 

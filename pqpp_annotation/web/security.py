@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 
 LOG = logging.getLogger("pqpp_annotation.web")
 
@@ -186,7 +186,7 @@ def read_secret(folder: Path, name: str) -> str:
         name: The study's name; the file is `.NAME.secret`, readable by its owner only.
 
     Raises:
-        StudyError: `PQPP_ANNOTATION_SECRET` is too short to protect anything.
+        AnnotationError: `PQPP_ANNOTATION_SECRET` is too short to protect anything.
 
     Example:
         >>> import tempfile
@@ -198,7 +198,7 @@ def read_secret(folder: Path, name: str) -> str:
     given = os.environ.get("PQPP_ANNOTATION_SECRET")
     if given is not None:
         if len(given) < LEAST_SECRET:
-            raise StudyError(
+            raise AnnotationError(
                 f"PQPP_ANNOTATION_SECRET has {len(given)} characters; give at least {LEAST_SECRET}"
             )
         return given
@@ -215,5 +215,5 @@ def read_secret(folder: Path, name: str) -> str:
             beside.unlink(missing_ok=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
-        raise StudyError(f"{path} is damaged; delete it, and everybody signs in again")
+        raise AnnotationError(f"{path} is damaged; delete it, and everybody signs in again")
     return kept

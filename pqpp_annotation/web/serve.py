@@ -23,7 +23,7 @@ from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from uvicorn.supervisors import Multiprocess
 
-from pqpp_annotation.errors import AnnotationError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
 from pqpp_annotation.store.access import all_links, keep_url, kept_url
@@ -32,7 +32,7 @@ from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, people, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
-from pqpp_annotation.web.site import Elsewhere, Here, Site, Visit
+from pqpp_annotation.web.site import PACKAGE, Elsewhere, Here, Site, Visit
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.write_beside import is_full
 
@@ -56,7 +56,8 @@ def create_app(
     app = FastAPI(openapi_url=None)
     app.state.site = Site(store, secret, allows_http)
     app.add_middleware(Guard, root_path=root_path)
-    files.mount_static(app)
+    for url, folder in files.FOLDERS.items():
+        app.mount(url, files.Scripts(directory=PACKAGE / folder, check_dir=False))
     for part in (people, work, files, owner):
         app.include_router(part.pages)
     _add_errors(app)
@@ -136,7 +137,7 @@ nginx), or give --certificate and --key. Until then nobody but this machine can 
 """
 
 _WORKER = "PQPP_ANNOTATION_WORKER"
-_STUCK = 120  # seconds after which a process is ended that answers nothing; a slow start is none
+_STUCK = 120  # seconds without an answer that end a process; 5 would kill those of a busy machine
 _EVERYWHERE = ("0.0.0.0", "::")
 # To listen at, but nowhere that a link could lead to.
 ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
@@ -169,23 +170,17 @@ def serve(
         key: File of its key.
 
     Raises:
-        StudyError: The study file cannot be used, only one of certificate and key is given, or
-            the address cannot be listened at.
-        StoreError: The database cannot be opened, or another server has it.
+        AnnotationError: The study file or its database cannot be used, another server has it, only
+            one of certificate and key is given, or the address cannot be listened at.
     """
     if (certificate is None) != (key is None):
-        raise StudyError("TLS needs both --certificate and --key; give both or neither")
-    for file in filter(None, (certificate, key)):
-        if not Path(file).is_file():
-            raise StudyError(
-                f"there is no file {file}; --certificate and --key name files in PEM form"
-            )
+        raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
     study, root = read_study(path), _checked_root(url, root_path)
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
         if workers > 1 and store.is_sqlite:
-            raise StudyError("--workers: an SQLite file has one process; use PostgreSQL, or one")
+            raise AnnotationError("--workers: SQLite has one process; use PostgreSQL, or one")
         held.enter_context(store.serving())
         listener = held.enter_context(_listener(host, port))
         secret = read_secret(Path(path).resolve().parent, study.name)
@@ -223,9 +218,7 @@ def serve(
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])
         else:
-            config.timeout_worker_healthcheck = (
-                _STUCK  # 5 kills those of a busy machine over and over
-            )
+            config.timeout_worker_healthcheck = _STUCK
             os.environ[_WORKER] = json.dumps({"path": str(Path(path).resolve()), **about})
             more: dict[str, Any] = {"sockets": [listener]}
             if "target" in inspect.signature(Multiprocess).parameters:  # of older versions
@@ -246,13 +239,13 @@ def _checked_root(url: str | None, root_path: str | None) -> str:
     """Return what stands before every path, "" for nothing.
 
     Raises:
-        StudyError: The address or the path cannot be one.
+        AnnotationError: The address or the path cannot be one.
     """
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
-        raise StudyError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
+        raise AnnotationError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
     root = (urlsplit(url or "").path if root_path is None else root_path).rstrip("/")
     if root and not re.fullmatch(r"(/[\w.~-]+)+", root):
-        raise StudyError(f"--root-path {root!r:.80}: write it like /colours")
+        raise AnnotationError(f"--root-path {root!r:.80}: write it like /colours")
     return root
 
 
@@ -263,7 +256,8 @@ def _listener(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or str(error)
-        raise StudyError(f"{host} port {port}: {said}; name another by --host and --port") from None
+        line = f"{host} port {port}: {said}; choose others by --host, --port"
+        raise AnnotationError(line) from None
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from pqpp_annotation.errors import NotAllowedError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages.language import Language, languages_of, wanted_language
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
@@ -59,7 +59,7 @@ class Site:
         self.languages = languages_of(study.root)
         if (study.language or "en").lower() not in self.languages:
             place = f"languages/{study.language}.po"
-            raise StudyError(f"language: there are no texts in {study.language}; write {place}")
+            raise AnnotationError(f"language: no texts are in {study.language}; write {place}")
 
 
 class Visit:
@@ -217,10 +217,10 @@ def refuse_plain(visit: Here) -> None:
     """Refuse what came unencrypted over a network, where a browser would keep no session.
 
     Raises:
-        NotAllowedError: It did, and that was not allowed.
+        AnnotationError: It did, and that was not allowed.
     """
     if visit.is_secure and visit.request.url.scheme != "https":
-        raise NotAllowedError("this address is not encrypted; open it with https://")
+        raise AnnotationError("this address is not encrypted; open it with https://", 403)
 
 
 def moment(milliseconds: int) -> str:

@@ -4,28 +4,18 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Body
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
+from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import message_to_all
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.store.work import (
-    WayOn,
-    next_item,
-    past_items,
-    progress_of,
-    shown_item,
-    skip_item,
-    training_feedback,
-    training_state,
-    way_on,
-)
 from pqpp_annotation.web.site import Here
 
 LONGEST = 3600.0
@@ -47,18 +37,12 @@ class AnswerSent(BaseModel):
     seconds: Annotated[float, Field(ge=0)] = 0.0
 
 
-class SkipSent(BaseModel):
-    """An item that the person does not want to judge."""
-
-    assignment: int
-
-
 @pages.get("/work")
 def work_page(visit: Here) -> Response:
     """Show the next item."""
     with visit.store.writing(alone=True) as db:
         person = visit.worker(db)
-        return _judging(visit, db, person, next_item(db, person.id))
+        return _judging(visit, db, person, work.next_item(db, person.id))
 
 
 @pages.get("/work/{assignment}")
@@ -66,7 +50,7 @@ def earlier_work_page(visit: Here, assignment: int) -> Response:
     """Show an item that the person was given before."""
     with visit.store.reading() as db:
         person = visit.worker(db)
-        return _judging(visit, db, person, shown_item(db, person.id, assignment))
+        return _judging(visit, db, person, work.shown_item(db, person.id, assignment))
 
 
 def _judging(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> Response:
@@ -88,8 +72,8 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
         "study": visit.study.name,
         "who": _who(person),
         "task": None if shown is None else ShownTask(visit, person, shown).for_page(),
-        "progress": asdict(progress_of(db, person.id)),
-        "training": asdict(training_state(db, person.id)),
+        "progress": asdict(work.progress_of(db, person.id)),
+        "training": asdict(work.training_state(db, person.id)),
     }
 
 
@@ -104,7 +88,7 @@ def next_task(visit: Here, after: int | None = None) -> Response:
     """Tell the next item, or what comes behind an assignment."""
     with visit.store.writing(alone=True) as db:
         person = visit.worker(db)
-        state = _state(visit, db, person, next_item(db, person.id, after=after))
+        state = _state(visit, db, person, work.next_item(db, person.id, after=after))
     return JSONResponse(state)
 
 
@@ -113,19 +97,19 @@ def earlier_task(visit: Here, assignment: int) -> Response:
     """Tell an item that the person was given before."""
     with visit.store.reading() as db:
         person = visit.worker(db)
-        return JSONResponse(_state(visit, db, person, shown_item(db, person.id, assignment)))
+        return JSONResponse(_state(visit, db, person, work.shown_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
 def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
     person = visit.worker()
-    shown = shown_item(visit.store, person.id, assignment)
-    feedback = training_feedback(visit.store, person.id, assignment)
-    training = training_state(visit.store, person.id)
+    shown = work.shown_item(visit.store, person.id, assignment)
+    is_right, expected = work.training_feedback(visit.store, person.id, assignment)
+    training = work.training_state(visit.store, person.id)
     return {
-        "is_right": feedback.is_right,
-        "expected": ShownTask(visit, person, shown).answers(feedback.expected),
+        "is_right": is_right,
+        "expected": ShownTask(visit, person, shown).answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -150,10 +134,10 @@ def take_answer(visit: Here, sent: AnswerSent) -> Response:
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, sent: SkipSent) -> dict[str, bool]:
+def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Pass over an item."""
     with visit.store.writing() as db:
-        skip_item(db, visit.sender(db).id, sent.assignment)
+        work.skip_item(db, visit.sender(db).id, assignment)
     return {"saved": True, "complete": True}
 
 
@@ -161,8 +145,8 @@ def take_skip(visit: Here, sent: SkipSent) -> dict[str, bool]:
 def history_page(visit: Here) -> Response:
     """Show what was answered."""
     person = visit.worker()
-    progress = progress_of(visit.store, person.id)
-    earlier = past_items(visit.store, person.id)
+    progress = work.progress_of(visit.store, person.id)
+    earlier = work.past_items(visit.store, person.id)
     return visit.render("history.html", earlier=earlier, progress=progress)
 
 
@@ -170,9 +154,9 @@ def history_page(visit: Here) -> Response:
 def thanks_page(visit: Here) -> Response:
     """Show the end, or that there is more."""
     person = visit.worker()
-    progress = progress_of(visit.store, person.id)
-    shown = next_item(visit.store, person.id)
-    way = way_on(visit.store, person.id) if shown is None else WayOn("work")
+    progress = work.progress_of(visit.store, person.id)
+    shown = work.next_item(visit.store, person.id)
+    way = work.way_on(visit.store, person.id) if shown is None else work.WayOn("work")
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
@@ -234,12 +218,12 @@ class ShownTask:
         """Return the id of an image that the page names.
 
         Raises:
-            AnswerError: The item has no image of this name.
+            AnnotationError: The item has no image of this name.
         """
         if name is None:
             return None
         if name not in self._ids:
-            raise AnswerError("image: it is not one of this item; answer those shown")
+            raise AnnotationError("image: it is not one of this item; answer those shown", 409)
         return self._ids[name]
 
     def kept(self, value: Mapping[str, Any]) -> Mapping[str, Any]:

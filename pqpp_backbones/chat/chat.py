@@ -8,16 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pqpp_backbones.errors import ModelError
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_backbones.errors import ServiceError
+from pqpp_files.foreign.json_values import no_constant, parse_json
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
 TOKENS_AN_IMAGE = 1500
-
-
-class ChatError(ModelError):
-    """A model that chats gave no usable reply, or would cost more than is allowed."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class Chat(abc.ABC):
         """Return the reply to one question.
 
         Raises:
-            ChatError: There is none, after all tries, or the limit is reached.
+            ServiceError: There is none, after all tries, or the limit is reached.
         """
 
 
@@ -94,7 +90,7 @@ class Budget:
         >>> budget = Budget(most_calls=2)
         >>> budget.plan(3)
         Traceback (most recent call last):
-        pqpp_backbones.chat.chat.ChatError: 3 calls are needed, 2 are allowed; allow more, or ...
+        pqpp_backbones.errors.ServiceError: 3 calls are needed, 2 are allowed; allow more, or ...
     """
 
     most_calls: int | None = None
@@ -114,17 +110,23 @@ class Budget:
             request: One like them, for the money.
 
         Raises:
-            ChatError: They would.
+            ServiceError: They would.
         """
         remedy = "allow more, or ask for fewer images or votes"
         left = math.inf if self.most_calls is None else self.most_calls - self.calls
         if calls > left:
-            raise ChatError(f"{calls} calls are needed, {left} are allowed; {remedy}")
+            raise ServiceError(f"{calls} calls are needed, {left} are allowed; {remedy}")
         if self.most_money is None:
             return
-        needed, left = calls * self._guess(request), self.most_money - self.money
+        price, left = self.price_call, self.most_money - self.money
+        if request is not None:
+            cost = _tokens(request) * self.price_in + request.most_tokens * self.price_out
+            price += cost / 1e6
+        needed = calls * price
         if needed > left:
-            raise ChatError(f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}")
+            raise ServiceError(
+                f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}"
+            )
 
     def admit(self, request: Request | None = None) -> None:
         """Count one call, or raise if it may cost more than is left."""
@@ -147,12 +149,6 @@ class Budget:
         rate = f"{self.calls} calls, {self.calls / seconds:.2f} a second"
         has_prices = any((self.price_in, self.price_out, self.price_call))
         return f"{rate}, {self.money:.4f} spent" if has_prices else rate
-
-    def _guess(self, request: Request | None) -> float:
-        if request is None:
-            return self.price_call
-        cost = _tokens(request) * self.price_in + request.most_tokens * self.price_out
-        return self.price_call + cost / 1e6
 
 
 def _tokens(request: Request) -> float:
@@ -196,8 +192,4 @@ def json_of(text: str) -> Any:
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") : -3]
-    return parse_json(text, "the reply", parse_constant=_no_number)
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    return parse_json(text, "the reply", parse_constant=no_constant)

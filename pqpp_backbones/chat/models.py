@@ -7,18 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_backbones.chat.chat import (
-    MOST_TOLD,
-    Budget,
-    Chat,
-    ChatError,
-    Reply,
-    Request,
-    chances_of,
-    json_of,
-)
+from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, json_of
 from pqpp_backbones.chat.service import NoAnswer, Service
-from pqpp_files.options.option import Options, RecipeError, option
+from pqpp_backbones.errors import ServiceError
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import Options, option
 
 KEY = "PQPP_CHAT_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
@@ -34,22 +27,19 @@ class Endpoint(Chat):
         **patience: `timeout`, `tries`, `wait` and `sleep` of `Service`.
 
     Raises:
-        ChatError: The address is none of http or https, or the key in the environment has
+        ServiceError: The address is none of http or https, or the key in the environment has
             characters that no key has.
 
     Example:
         >>> Endpoint("localhost:8000", "qwen")
         Traceback (most recent call last):
-        pqpp_backbones.chat.service.ServiceError: 'localhost:8000' is not the address ...
+        pqpp_backbones.errors.ServiceError: 'localhost:8000' is not the address ...
     """
 
     def __init__(self, url: str, model: str, budget: Budget | None = None, **patience: Any) -> None:
         self._service = Service(url, KEY, **patience)
         self.url, self.name = self._service.url, model
         self.budget = budget or Budget()
-
-    def __repr__(self) -> str:
-        return f"Endpoint({self.url!r}, {self.name!r})"
 
     def ask(self, request: Request) -> Reply:
         """Return the reply to one question, asked again where the endpoint is busy or cut off."""
@@ -64,7 +54,8 @@ class Endpoint(Chat):
 def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
     try:
         completion = json_of(text)
-        reply = completion["choices"][0]["message"]["content"]
+        choice = completion["choices"][0]
+        reply = choice["message"]["content"]
     except (ValueError, TypeError, KeyError, IndexError):
         return NoAnswer("what came is no chat completion")
     if not isinstance(reply, str):
@@ -73,16 +64,12 @@ def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
     usage = usage if isinstance(usage, dict) else {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
-    return Reply(reply, asked, said, _chances(completion["choices"][0], answers))
-
-
-def _chances(choice: dict[str, Any], answers: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of answers; None where none are wanted or told."""
-    try:
+    try:  # which are told only where they are wanted, if at all
         top = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
-        return top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
+        chances = top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, IndexError, ValueError, AttributeError):
-        return None
+        chances = None
+    return Reply(reply, asked, said, chances)
 
 
 def _body(model: str, request: Request) -> dict[str, Any]:
@@ -136,16 +123,16 @@ class InProcess(Chat):
         """Return the reply to one question; the same seed gives the same reply.
 
         Raises:
-            ChatError: The model has no chat template, or the question has an image, which it cannot
-                see.
+            ServiceError: The model has no chat template, or the question has an image, which it
+                cannot see.
         """
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
-            raise ChatError(f"{self.name} has no chat template; name a model that chats")
+            raise ServiceError(f"{self.name} has no chat template; name a model that chats")
         sees = hasattr(self.processor, "image_processor")
         if request.image is not None and not sees:
-            raise ChatError(f"{self.name} sees no images; name a model of images and text")
+            raise ServiceError(f"{self.name} sees no images; name a model of images and text")
 
         self.budget.admit(request)
         inputs = self.processor.apply_chat_template(
@@ -211,12 +198,12 @@ def open_in_process(
         sees: Whether it must be one of images and texts.
 
     Raises:
-        CheckpointError: It cannot be had, or is of another kind.
+        ModelError: It cannot be had, or is of another kind.
 
     Example:
         >>> open_in_process("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.CheckpointError: model that chats: there is no folder ...
+        pqpp_backbones.errors.ModelError: model that chats: there is no folder ...
     """
     from pqpp_backbones.pretrained import load_model
 
@@ -240,39 +227,28 @@ class ChatOptions(Options):
     Example:
         >>> ChatOptions(chat_model="m", most_calls=3).budget().most_calls
         3
+
+    Attributes:
+        chat_url: An endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from
+            the variable PQPP_CHAT_KEY; without it the model runs in this process.
+        chat_model: Who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model.
+        most_money: The most that may be spent, with --prices.
+        prices: What a million tokens of questions and of replies cost.
     """
 
-    chat_url: str | None = option(
-        None,
-        "an endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from the "
-        "variable PQPP_CHAT_KEY; without it the model runs in this process",
-        metavar="URL",
-    )
-    chat_model: str | None = option(
-        None,
-        "who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model",
-        metavar="NAME",
-        path="name",
-    )
+    chat_url: str | None = option(None, metavar="URL")
+    chat_model: str | None = option(None, metavar="NAME", path="name")
     most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
-    most_money: float | None = option(
-        None, "the most that may be spent, with --prices", metavar="SUM", above=0
-    )
-    prices: list[float] = option(
-        [],
-        "what a million tokens of questions and of replies cost",
-        metavar="IN,OUT",
-        least=0,
-        below=1e9,
-    )
+    most_money: float | None = option(None, metavar="SUM", above=0)
+    prices: list[float] = option([], metavar="IN,OUT", least=0, below=1e9)
 
     def __post_init__(self) -> None:
         """Check the prices too."""
         super().__post_init__()
         if len(self.prices) not in (0, 2):
-            raise RecipeError(f"`prices` is {self.prices}; give two numbers IN,OUT, as 0.15,0.6")
+            raise PqppError(f"`prices` is {self.prices}; give two numbers IN,OUT, as 0.15,0.6")
         if self.most_money is not None and not any(self.prices):
-            raise RecipeError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
+            raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
 
     def budget(self) -> Budget:
         """Return a new account with these limits."""
@@ -293,7 +269,7 @@ class ChatOptions(Options):
             sees: Whether it must take images.
 
         Raises:
-            ChatError: The endpoint's address is none, or there is no such model.
+            ServiceError: The endpoint's address is none, or there is no such model.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget)

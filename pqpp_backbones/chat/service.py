@@ -7,36 +7,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from pqpp_backbones.chat.chat import ChatError, json_of
+from pqpp_backbones.chat.chat import json_of
+from pqpp_backbones.errors import ServiceError
 from pqpp_files.extras import needing
 from pqpp_files.visible import visible
 
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 _LONGEST_WAIT = 60.0
-_POLICY = ("content_policy", "content policy", "content_filter", "moderation", "safety")
 _LARGEST_REPLY = 4_000_000  # bytes; a service that does not stop is cut off
 
 Answer = TypeVar("Answer")
-
-
-class ServiceError(ChatError):
-    """A service refuses what it is asked, or does not answer.
-
-    Args:
-        message: What is wrong and what to check.
-        status: Of the refusal; 0 where there was no usable answer after all tries.
-        said: What the service itself said of it.
-    """
-
-    def __init__(self, message: str, status: int = 0, said: str = "") -> None:
-        super().__init__(message)
-        self.status, self.said = status, said
-
-    @property
-    def refuses_content(self) -> bool:
-        """Whether it is this one content that the service's rules forbid; others may go on."""
-        said = self.said.casefold()
-        return self.status in (400, 403, 422) and any(word in said for word in _POLICY)
 
 
 class NoAnswer(NamedTuple):

@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
-from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer, loading
 from pqpp_files.hashes import sha256_of_parts
 
@@ -26,7 +26,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
     """Return a pretrained text encoder in evaluation mode, and its tokenizer.
 
     Raises:
-        CheckpointError: there is none, or it is a model of another kind.
+        ModelError: there is none, or it is a model of another kind.
     """
     return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 
@@ -39,13 +39,13 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         **options: further options of `AutoModel.from_pretrained`.
 
     Raises:
-        CheckpointError: there is none, or it is a model of another kind.
+        ModelError: there is none, or it is a model of another kind.
 
     >>> import tempfile
     >>> pretrained_encoder(tempfile.mkdtemp())
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.CheckpointError: ... is no text encoder that transformers can load ...
+    pqpp_backbones.errors.ModelError: ... is no text encoder that transformers can load ...
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
     what = f"{name_or_path} is no text encoder that transformers can load"
@@ -63,11 +63,11 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         )
         lacking = sorted(report["missing_keys"]) if config is tower else []
         if lacking:
-            raise CheckpointError(f"its text tower lacks {lacking[0]!r}")
+            raise ModelError(f"its text tower lacks {lacking[0]!r}")
     config = encoder.config
     is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
     if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
-        raise CheckpointError(
+        raise ModelError(
             f"{name_or_path} holds a model of type {config.model_type!r}, which is not a text "
             f"encoder; {remedy}"
         )

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModel, PreTrainedModel
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_ids, loading
 from pqpp_files.foreign.images import open_image
 
@@ -19,7 +19,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     """Return a pretrained CLIP-like model.
 
     Raises:
-        CheckpointError: There is no such model, or it is of another kind.
+        ModelError: There is no such model, or it is of another kind.
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
     what = f"{name_or_path} is no CLIP-like model that transformers can load"
@@ -28,7 +28,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
             name_or_path, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
     if not all(hasattr(backbone, name) for name in _NEEDED):
-        raise CheckpointError(
+        raise ModelError(
             f"{name_or_path} holds a model of type {backbone.config.model_type!r}, which does "
             f"not embed both texts and images; {remedy}"
         )

@@ -2,23 +2,7 @@
 
 from typing import Any
 
-from pqpp_files.options.option import RecipeError, shown
-
 FORMATS = ("no", "bf16")
-
-
-def check_number_format(mixed_precision: str) -> None:
-    """Check that a format is one of `FORMATS`.
-
-    Raises:
-        RecipeError: it is another.
-
-    >>> check_number_format("bf16")
-    """
-    if mixed_precision not in FORMATS:
-        raise RecipeError(
-            f"`mixed_precision` is {shown(mixed_precision)}; it must be one of {', '.join(FORMATS)}"
-        )
 
 
 def number_format(mixed_precision: str) -> Any:

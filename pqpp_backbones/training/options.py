@@ -3,39 +3,39 @@
 import os
 from dataclasses import dataclass
 
+from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import Options, RecipeError, check_path, option, shown
+from pqpp_files.options.option import Options, check_path, option, shown
 
 
 @dataclass(kw_only=True)
 class RunOptions(Options):
-    """Results."""
+    """Results.
 
-    output_dir: str = option(
-        "runs/model",
-        "folder for what is trained, with logs",
-        decides=False,
-        path="output",
-        also=("output",),
-    )
+    Attributes:
+        output_dir: Folder for what is trained, with logs.
+    """
+
+    output_dir: str = option("runs/model", decides=False, path="output", also=("output",))
     overwrite: bool = option(False, "replace the finished model in output_dir", decides=False)
     seed: int = option(0, "of everything random", least=0)
 
 
 @dataclass(kw_only=True)
 class DataOptions(Options):
-    """Data."""
+    """Data.
+
+    Attributes:
+        data_dir: Folder of the benchmark's files, instead of a download.
+        max_train_rows: Use only the first rows of the training split.
+    """
 
     dataset: str = option("pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name")
     subset: str | None = option(None, "its configuration, like pqpp-v1.0")
-    data_dir: str | None = option(
-        None, "folder of the benchmark's files, instead of a download", decides=False
-    )
+    data_dir: str | None = option(None, decides=False)
     train_split: str = option("train", "the split to learn from")
     validation_split: str = option("validation", "the split that early stopping looks at")
-    max_train_rows: int | None = option(
-        None, "use only the first rows of the training split", above=0
-    )
+    max_train_rows: int | None = option(None, above=0)
 
     def __post_init__(self) -> None:
         """Write a listed name as what `load_dataset` takes: pqpp and its configuration."""
@@ -44,7 +44,7 @@ class DataOptions(Options):
 
         if self.dataset != "pqpp" and self.dataset in BENCHMARKS:
             if self.subset not in (None, self.dataset):
-                raise RecipeError(
+                raise PqppError(
                     f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; name one of them"
                 )
             self.dataset, self.subset = "pqpp", self.dataset
@@ -56,53 +56,48 @@ class DataOptions(Options):
 
 @dataclass(kw_only=True)
 class OptimisationOptions(RunOptions):
-    """Training; the names are those of transformers' TrainingArguments."""
+    """Training; the names are those of transformers' TrainingArguments.
 
-    model: str = option(
-        "google-bert/bert-base-cased", "pretrained model: name or folder", path="name"
-    )
+    Attributes:
+        model: Pretrained model: name or folder.
+        lr_scheduler_type: How the rate falls: linear, cosine, constant_with_warmup, inverse_sqrt
+            and others.
+        warmup_steps: Steps in which the rate rises; below 1, their share of all.
+        early_stopping_patience: Epochs without a better validation; 0: never stop.
+        save_strategy: When checkpoints are written.
+        save_steps: Steps between them, with --save-strategy steps.
+        resume_from_checkpoint: A checkpoint to go on from; `last`: the newest in output_dir.
+        dataloader_num_workers: Processes that prepare batches, for each training process.
+        report_to: Trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others.
+        training_arguments: Any other field of transformers' TrainingArguments, like
+            optim=adafactor.
+    """
+
+    model: str = option("google-bert/bert-base-cased", path="name")
     num_train_epochs: int = option(15, "passes over the data at most", above=0)
     per_device_train_batch_size: int = option(256, "rows a step and process", above=0)
     gradient_accumulation_steps: int = option(1, "batches that make one step", above=0)
     learning_rate: float = option(5e-5, "highest learning rate", above=0)
     weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", least=0)
-    lr_scheduler_type: str = option(
-        "linear", "how the rate falls: linear, cosine, constant_with_warmup, inverse_sqrt, ..."
-    )
-    warmup_steps: float = option(
-        0.0, "steps in which the rate rises; below 1, their share of all", least=0
-    )
+    lr_scheduler_type: str = "linear"
+    warmup_steps: float = option(0.0, least=0)
     max_grad_norm: float = option(1.0, "gradients longer than this are shortened", above=0)
     bf16: bool = option(False, "compute in bfloat16")
     fp16: bool = option(False, "compute in float16, on a GPU")
-    early_stopping_patience: int = option(
-        3, "epochs without a better validation; 0: never stop", least=0
-    )
-    save_strategy: str = option(
-        "epoch", "when checkpoints are written", ("epoch", "steps"), decides=False
-    )
-    save_steps: int = option(
-        500, "steps between them, with --save-strategy steps", above=0, decides=False
-    )
-    resume_from_checkpoint: str | None = option(
-        None, "a checkpoint to go on from; `last`: the newest in output_dir", decides=False
-    )
-    dataloader_num_workers: int = option(
-        0, "processes that prepare batches, for each training process", least=0, decides=False
-    )
+    early_stopping_patience: int = option(3, least=0)
+    save_strategy: str = option("epoch", choices=("epoch", "steps"), decides=False)
+    save_steps: int = option(500, above=0, decides=False)
+    resume_from_checkpoint: str | None = option(None, decides=False)
+    dataloader_num_workers: int = option(0, least=0, decides=False)
     logging_steps: int = option(20, "steps between two logged losses", above=0, decides=False)
-    report_to: list[str] = option(
-        [], "trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others", decides=False
-    )
-    training_arguments: dict[str, str] = option(
-        {}, "any other field of transformers' TrainingArguments, like optim=adafactor"
-    )
+    report_to: list[str] = option([], decides=False)
+    training_arguments: dict[str, str] = option({})
 
     def __post_init__(self) -> None:
         """Check that there is a model."""
         super().__post_init__()
         if not self.model:
-            raise RecipeError("`model` is ''; it must be a name or a folder")
+            raise PqppError("`model` is ''; it must be a name or a folder")
 
 
 @dataclass(kw_only=True)
@@ -118,12 +113,12 @@ class HubOptions(Options):
         super().__post_init__()
         name = self.hub_model_id
         if self.push_to_hub and not name:
-            raise RecipeError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
+            raise PqppError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
-            raise RecipeError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")
+            raise PqppError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")
 
 
-def diverged(reason: str, step: int, rate: float, option: str = "learning_rate") -> RecipeError:
+def diverged(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
     """Return the error of a training that diverged; `option` is what the learning rate is called.
 
     Example:
@@ -131,6 +126,6 @@ def diverged(reason: str, step: int, rate: float, option: str = "learning_rate")
         'the training diverged: the loss is nan at step 3, learning rate 0.5'
     """
     remedy = f"take a lower {option}, and another output"
-    return RecipeError(
+    return PqppError(
         f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
     )

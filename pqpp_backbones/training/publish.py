@@ -9,7 +9,8 @@ from typing import Any
 
 from pqpp_backbones.checkpoint import check_place
 from pqpp_backbones.training.options import HubOptions, OptimisationOptions, RunOptions
-from pqpp_files.options.option import Options, RecipeError
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import Options
 from pqpp_files.paths import check_output_folder
 from pqpp_hub import PushReport
 
@@ -20,8 +21,8 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
     """Check, before the training, that the predictor may be saved where the recipe says.
 
     Raises:
-        CheckpointError: There is something else than an older predictor of this kind.
-        RecipeError: There is one, and the recipe neither overwrites nor resumes it.
+        ModelError: There is something else than an older predictor of this kind.
+        PqppError: There is one, and the recipe neither overwrites nor resumes it.
 
     Example:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
@@ -41,12 +42,12 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
 
     Raises:
         FileError: Nothing can be written there, or it holds something else.
-        RecipeError: It holds something.
+        PqppError: It holds something.
     """
     check_output_folder(folder, patterns)
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
-        raise RecipeError(
+        raise PqppError(
             f"{folder} holds a finished model; add `overwrite` to replace it, or name another "
             "`output_dir`"
         )

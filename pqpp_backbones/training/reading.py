@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import is_full, naming
 from pqpp_hub.reasons import reason_behind
 
@@ -19,7 +18,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         ...     raise FileNotFoundError("no data")
         Traceback (most recent call last):
             ...
-        pqpp_files.options.option.RecipeError: poems cannot be loaded (no data); check ...
+        pqpp_files.errors.PqppError: poems cannot be loaded (no data); check ...
     """
     import datasets
     from datasets.exceptions import DatasetGenerationError, DatasetsError
@@ -39,11 +38,11 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         # The texts of the Hub's client may hold request headers, and with them a token.
         refused = reason_behind(error)
         if refused is not None:
-            raise RecipeError(f"the dataset {dataset} {refused}") from None
+            raise PqppError(f"the dataset {dataset} {refused}") from None
         if not isinstance(error, (OSError, ValueError, KeyError, RuntimeError, DatasetsError)):
             raise
         inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
         # A KeyError's text is its key in quotes.
         text = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
         reason = text.rstrip(".")[:300] or type(inner).__name__
-        raise RecipeError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None
+        raise PqppError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

@@ -64,28 +64,22 @@ def told_in_a_line() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        said = "note: a fine-tuning goes on with --resume-from-checkpoint last"
-        print(said, file=sys.stderr)
+        print("note: a fine-tuning goes on with --resume-from-checkpoint last", file=sys.stderr)
         raise
     except PqppError:
         raise
     except Exception as error:
-        reason = _reason(error)
-        if reason is None:
-            raise  # a defect, which must be seen
-        raise ModelError(reason) from error
-
-
-def _reason(error: Exception) -> str | None:
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        remedy = "take a smaller per_device_train_batch_size with more gradient_accumulation_steps"
-        return f"the memory is not enough; {remedy}"
-    if is_full(error):
-        named = getattr(error, "filename", None)
-        said = getattr(error, "strerror", None)
-        where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
-        return f"{where}; a fine-tuning goes on with --resume-from-checkpoint last"
-    return None
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise ModelError(
+                "the memory is not enough; take a smaller per_device_train_batch_size with more "
+                "gradient_accumulation_steps"
+            ) from error
+        if is_full(error):
+            named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
+            where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
+            line = f"{where}; a fine-tuning goes on with --resume-from-checkpoint last"
+            raise ModelError(line) from error
+        raise  # a defect, which must be seen
 
 
 def or_exit(main: Callable[[], Any]) -> None:

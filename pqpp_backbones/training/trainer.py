@@ -20,10 +20,9 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.options import OptimisationOptions, diverged
 from pqpp_backbones.training.publish import check_push
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.options.option import RecipeError
 from pqpp_files.write_beside import write_whole
 
 BEST, STATE = "best.safetensors", "trainer_state.json"
@@ -55,7 +54,7 @@ def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     """Return a recipe's options as `Trainer` takes them.
 
     Raises:
-        RecipeError: transformers refuses one.
+        PqppError: transformers refuses one.
     """
     names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
     # Pushing and resuming are done around the `Trainer`, by the predictor's own card and checks.
@@ -70,7 +69,7 @@ def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     try:
         return TrainingArguments(**options | {n: _value(t) for n, t in further.items()})
     except (TypeError, ValueError, RuntimeError, ImportError) as error:
-        raise RecipeError(
+        raise PqppError(
             f"transformers refuses the options: {in_a_line(error, named=False)}"
         ) from None
 
@@ -95,7 +94,7 @@ class PerformanceTrainer(Trainer):
         **options: As `Trainer` takes them.
 
     Raises:
-        RecipeError: A tracker is unknown or not installed.
+        PqppError: A tracker is unknown or not installed.
     """
 
     def __init__(
@@ -113,7 +112,7 @@ class PerformanceTrainer(Trainer):
         try:
             super().__init__(model, arguments, **options)
         except (ValueError, RuntimeError, ImportError) as error:
-            raise RecipeError(
+            raise PqppError(
                 f"transformers refuses the training: {in_a_line(error, named=False)}"
             ) from None
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
@@ -128,7 +127,7 @@ class PerformanceTrainer(Trainer):
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            RecipeError: The training diverged, of which nothing is kept, or there is no checkpoint
+            PqppError: The training diverged, of which nothing is kept, or there is no checkpoint
                 to go on from.
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
@@ -136,8 +135,11 @@ class PerformanceTrainer(Trainer):
             check_push(self.recipe)
         start = newest_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
-            raise RecipeError(f"`resume_from_checkpoint` is {wanted!r}, no whole checkpoint")
-        before = self._state_of(start) if start else TrainerState()
+            raise PqppError(f"`resume_from_checkpoint` is {wanted!r}, no whole checkpoint")
+        before = TrainerState()
+        if start:
+            with _unpacking(start):
+                before = TrainerState.load_from_json(str(start / STATE))
         if self.is_stalled(before):
             self.state = before
         else:
@@ -157,10 +159,6 @@ class PerformanceTrainer(Trainer):
             processes=self.args.world_size,
             validation=history[best],
         )
-
-    def _state_of(self, checkpoint: Path) -> TrainerState:
-        with _unpacking(checkpoint):
-            return TrainerState.load_from_json(str(checkpoint / STATE))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         with _unpacking(resume_from_checkpoint):
@@ -219,7 +217,7 @@ class PerformanceTrainer(Trainer):
         """End a training that diverged.
 
         Raises:
-            RecipeError: A weight is NaN or infinite.
+            PqppError: A weight is NaN or infinite.
         """
         if not is_finite(self.model):
             rate = self.optimizer.param_groups[0]["lr"] if self.optimizer else 0.0
@@ -289,7 +287,7 @@ def _unpacking(checkpoint: Path | str | None) -> Iterator[None]:
         yield
     except Exception as error:  # of json, safetensors, zipfile or pickle, each its own
         remedy = "remove it, to go on from an older one or from the beginning"
-        raise RecipeError(
+        raise PqppError(
             f"{checkpoint} is damaged ({in_a_line(error, named=False)}); {remedy}"
         ) from None
 

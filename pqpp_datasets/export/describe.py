@@ -129,9 +129,7 @@ def _fetched(benchmark: Benchmark) -> Path:
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
     if not sizes or None in sizes or sum(sizes) > _SMALL:
-        raise BenchmarkError(
-            "its files are not on this machine; load it once, or name their folder by --data-dir"
-        )
+        raise BenchmarkError("its files are not here; load it, or name the folder by --data-dir")
     place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
     return download_release(release(benchmark.folders[0]), [s.path for s in sources], place)
 
@@ -159,8 +157,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         }
     except (KeyError, TypeError, ValueError, NotImplementedError):
         raise BenchmarkError(
-            f"{folder}: no dataset is described here; name a folder that `pqpp build` or `pqpp "
-            "datasets export` wrote, or a name of `pqpp datasets list`"
+            f"{folder}: no dataset is described here; name a folder that pqpp wrote, or a name of "
+            "`pqpp datasets list`"
         ) from None
     names = list(dict.fromkeys(config for config, _ in files))
     if subset is not None and subset not in names:

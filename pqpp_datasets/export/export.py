@@ -47,16 +47,11 @@ def export(
     options = options or {}
     families = {benchmark_of(config).family for config in configs}
     if len(families) != 1:
-        raise BenchmarkError(
-            f"{', '.join(configs) or 'nothing'}: configurations of one benchmark are exported "
-            "together; name those of one"
-        )
+        raise BenchmarkError(f"{', '.join(configs)}: name configurations of one benchmark")
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
-        raise BenchmarkError(
-            f"{', '.join(configs)} takes no {untaken[0]}=; it takes "
-            f"{', '.join(sorted(taken)) or 'none'}"
-        )
+        allowed = ", ".join(sorted(taken)) or "none"
+        raise BenchmarkError(f"{', '.join(configs)} takes no {untaken[0]}=; it takes {allowed}")
     register()
     with export_folder(Path(folder)) as beside:
         files, rows, releases = {}, {}, {}

@@ -64,9 +64,8 @@ def _refuse_files_of_others(folder: Path) -> None:
     elif not others:
         others = [path.name for path in folder.iterdir()]
     if others:
-        raise BenchmarkError(
-            f"{folder}: holds other files, such as {others[0]!r:.60}; name a new or an empty folder"
-        )
+        held = f"holds other files, such as {others[0]!r:.60}"
+        raise BenchmarkError(f"{folder}: {held}; name a new or an empty folder")
 
 
 def _files_in(folder: Path) -> list[str]:
@@ -193,10 +192,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise BenchmarkError(
-            f"{folder}: no folder that was exported; write one by `pqpp datasets export` or "
-            "`pqpp build`"
-        )
+        raise BenchmarkError(f"{folder}: no folder that `pqpp datasets export` or `build` wrote")
     names = files_of_ours(folder)
     listed = set(files_listed(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
@@ -204,10 +200,8 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     if wrong:
         raise BenchmarkError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
     if not card_data(folder).get("license"):
-        raise BenchmarkError(
-            f"{folder}: its card names no licence, without which nobody may use the data; build it "
-            "again with --license KEY, like cc-by-4.0"
-        )
+        remedy = "build it again with --license KEY, like cc-by-4.0"
+        raise BenchmarkError(f"{folder}: its card names no licence; {remedy}")
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"
     return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)

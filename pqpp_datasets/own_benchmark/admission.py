@@ -8,7 +8,6 @@ order of its labels, kappa has quadratic weights. The text has lost the paper's
 thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in the `hbpp` metric.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,12 +78,31 @@ def judge_annotators(
             continue
         own = kappas.get(number, {})
         share = high[number] / references[number] if references[number] else None
+        reasons: list[str] = []
+        if group and not own:
+            reasons.append(Reason("judged no image of the control group"))
+        for member in group if own else ():
+            kappa, facts = own.get(member), {"name": member, "least": options.min_kappa}
+            if kappa is None:
+                reasons.append(Reason("shares no image with %(name)s", name=member))
+            elif not kappa >= options.min_kappa:
+                facts |= {"kappa": kappa}
+                reason = Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
+                reasons.append(reason)
+        if votes.reference.any() and share is None:
+            reasons.append(Reason("judged no reference image"))
+        elif share is not None and share <= options.min_reference_share:
+            facts = {"share": 100 * share, "least": 100 * options.min_reference_share}
+            reasons.append(
+                Reason(
+                    "called %(share).1f%% of the reference images highly relevant, not over "
+                    "%(least).0f%%",
+                    **facts,
+                )
+            )
         flag = agreements.reasons[number] if agreements else ""
-        reasons = [flag] if flag and options.exclude == "flagged" else []
-        if votes.reference.any():
-            reasons = _reference_faults(share, options.min_reference_share) + reasons
-        if group:
-            reasons = _agreement_faults(own, group, options.min_kappa) + reasons
+        if flag and options.exclude == "flagged":
+            reasons.append(flag)
         annotators.append(
             Annotator(name, counts[number], own, int(shared[number]), share, tuple(reasons), flag)
         )
@@ -112,37 +130,6 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
                 kappa = cohen_kappa(votes.value[part], theirs[votes.item[part]], weights)
                 kappas[number][votes.annotator_names[member]] = kappa
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
-
-
-def _agreement_faults(kappas: dict[str, float], group: list[str], least: float) -> list[Reason]:
-    if not kappas:
-        return [Reason("judged no image of the control group")]
-    return [
-        Reason(
-            "kappa %(kappa).3f with %(name)s is below %(least)g",
-            kappa=kappas[name],
-            name=name,
-            least=least,
-        )
-        if name in kappas
-        else Reason("shares no image with %(name)s", name=name)
-        for name in group
-        if not kappas.get(name, -math.inf) >= least
-    ]
-
-
-def _reference_faults(share: float | None, least: float) -> list[Reason]:
-    if share is None:
-        return [Reason("judged no reference image")]
-    if share > least:
-        return []
-    return [
-        Reason(
-            "called %(share).1f%% of the reference images highly relevant, not over %(least).0f%%",
-            share=100 * share,
-            least=100 * least,
-        )
-    ]
 
 
 def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:

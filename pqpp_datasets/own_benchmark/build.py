@@ -98,22 +98,14 @@ def build_benchmark(
         [2.0]
     """
     options = options or BuildOptions()
-    given: dict[str, Any] = {
-        "judgments": judgments,
-        "preferences": preferences,
-        "rankings": rankings,
-    }
-    given |= {"runs": runs, "relevance": relevance}
+    given: dict[str, Any] = {"judgments": judgments, "preferences": preferences}
+    given |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in given.items() if (found := _files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        raise BenchmarkError(
-            "nothing to build from: give judgments, preferences, rankings, or runs together with "
-            "relevance, or all of them"
-        )
+        wanted = "give judgments, preferences, rankings, or runs together with relevance"
+        raise BenchmarkError(f"nothing to build from: {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError(
-            "preferences and rankings both give targets called rate; build one of each"
-        )
+        raise BenchmarkError("preferences and rankings both give targets called rate; build one")
     prompts, generation, retrieval, preferred = _scored(files, options)
     identities = identities_of(prompts)
     split_of = splits_of(prompts, options.fractions, options.seed)
@@ -202,10 +194,8 @@ def _opened(
     foreign = [read_foreign(path, options) for _, path in files["judgments"]]
     kinds = {file.flat.kind for file in foreign}
     if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-        raise BenchmarkError(
-            f"{foreign[0].path}: {' and '.join(sorted(kinds))} came, beside {' and '.join(files)}; "
-            "build from one kind at a time"
-        )
+        came = f"{' and '.join(sorted(kinds))} came, beside {' and '.join(files)}"
+        raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
     del opened["judgments"]
     opened[kinds.pop()] = [(None, file) for file in foreign]
     if options.scale is None and options.labels is None:
@@ -218,12 +208,11 @@ def _nothing_scored(files: Mapping[str, Files], generation: Generation | None) -
     names = " and ".join(str(path) for paths in files.values() for _, path in paths)
     if not generation:
         return f"{names}: no target has a value: no prompt stands in both; write prompts alike"
-    people = generation.annotators
-    admitted = sum(not annotator.reasons for annotator in people)
+    people = how_many(len(generation.annotators), "annotator")
+    admitted = sum(not annotator.reasons for annotator in generation.annotators)
     return (
-        f"{names}: no target has a value: of {how_many(len(people), 'annotator')} outside the "
-        f"control group {admitted} are admitted; give further judgments, or lower min_kappa or "
-        "min_reference_share"
+        f"{names}: no target has a value: of {people} outside the control group {admitted} are "
+        "admitted; give further judgments, or lower min_kappa or min_reference_share"
     )
 
 
@@ -240,9 +229,7 @@ def _targets(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError(
-                "preferences and yes-no votes both give targets called rate; build one of each"
-            )
+            raise BenchmarkError("preferences and yes-no votes both give targets called rate")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}

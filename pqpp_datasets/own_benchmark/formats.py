@@ -94,7 +94,7 @@ def roles_in(names: Iterable[str]) -> dict[str, str]:
 _NESTED = ("responses", "suggestions", "vectors", "fields", "metadata")
 
 
-def _argilla(records: Sequence[Record], path: str) -> Answers:
+def from_argilla(records: Sequence[Record], path: str) -> Answers:
     """Read records of Argilla 2 as `to_json` writes them, or as `to_datasets` flattens them.
 
     A record has the answers of several people to several questions: nested under `responses`, or
@@ -142,7 +142,7 @@ def _argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, A
 _IMAGE_LISTS = ("image_path", "file_path", "image_paths", "generations")
 
 
-def _hpd(records: Sequence[Record], path: str) -> FlatRows:
+def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     """Read the Human Preference Dataset, versions 1 to 3.
 
     Version 1 has several images and the place of the one that was chosen, version 2 a 1 for each
@@ -159,9 +159,7 @@ def _hpd(records: Sequence[Record], path: str) -> FlatRows:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _ranked_images(records, "rank", path))
-    raise BenchmarkError(
-        f"{path}: no column human_preference, rank or path1; give a file of HPD as it is published"
-    )
+    raise BenchmarkError(f"{path}: no column human_preference, rank or path1, as HPD has")
 
 
 def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
@@ -170,10 +168,8 @@ def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
     if not isinstance(judgments, list):  # the place of the chosen one
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
-        raise BenchmarkError(
-            f"{path}, record {record[ROW] + 1}: {len(images)} images and {len(judgments)} "
-            "judgments of them; each image needs one"
-        )
+        came = f"{len(images)} images and {len(judgments)} judgments"
+        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {came}; each image needs one")
     return list(zip(images, judgments, strict=True))
 
 
@@ -199,7 +195,7 @@ def _ranked_images(records: Iterable[Record], column: str, path: str) -> Iterato
             yield {**record, "image": image, "rank": rank}
 
 
-def _imagereward(records: Sequence[Record], path: str) -> FlatRows:
+def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     """Read ImageReward: rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
 
     `ranking` has a rank for each generation, 1 for the best, ties allowed. ImageRewardDB has a row
@@ -220,7 +216,7 @@ _LABEL_STUDIO_ROLES = {
 """The key of an answer in a result's `value`, to its role."""
 
 
-def _label_studio(records: Sequence[Record], path: str) -> Answers:
+def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
 
     A task has `data` and several `annotations`, each of one person with results by the name of the
@@ -251,10 +247,8 @@ def _label_studio(records: Sequence[Record], path: str) -> Answers:
             rows.append({**data, **own, **_answers(annotation, questions, data)})
     notes = [f"Label Studio: {cancelled} cancelled annotations are left out"] if cancelled else []
     if truths:
-        notes.append(
-            f"Label Studio: {truths} annotations are ground truth and count as any other; "
-            "`columns` control=ground_truth makes them those of the control group"
-        )
+        remedy = "`columns` control=ground_truth makes them those of the control group"
+        notes.append(f"Label Studio: {truths} annotations of ground truth count; {remedy}")
     return Answers(rows, questions, notes)
 
 
@@ -297,7 +291,7 @@ def _ranking(value: Any, data: Record) -> list[Any]:
     return [known.get(item, item) for item in ranked]
 
 
-def _mturk(records: Sequence[Record], path: str) -> Answers:
+def from_mturk(records: Sequence[Record], path: str) -> Answers:
     """Read the CSV of a batch's results of Mechanical Turk.
 
     `Input.*` are the fields of a HIT, `Answer.*` the answers of a worker: one a column, one a value
@@ -351,7 +345,7 @@ _PICKAPIC = {
 }
 
 
-def _pickapic(records: Sequence[Record], path: str) -> FlatRows:
+def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:
     """Read Pick-a-Pic: the better of two images, `label_0` the share of the win of the first.
 
     Rows without a label are left out; the pictures in the columns `jpg_0` and `jpg_1` are not read.
@@ -363,18 +357,13 @@ def _pickapic(records: Sequence[Record], path: str) -> FlatRows:
 
 
 FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
-    "argilla": _argilla,
-    "hpd": _hpd,
-    "imagereward": _imagereward,
-    "label-studio": _label_studio,
-    "mturk": _mturk,
-    "pickapic": _pickapic,
+    "argilla": from_argilla,
+    "hpd": from_hpd,
+    "imagereward": from_imagereward,
+    "label-studio": from_label_studio,
+    "mturk": from_mturk,
+    "pickapic": from_pickapic,
 }
 """The format's name to what makes flat rows of its records and the path of their file."""
 READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
 """Format to the columns that are read, where not all are."""
-
-
-def format_names() -> list[str]:
-    """Return the formats as a user writes them."""
-    return sorted(FORMATS)

@@ -1,6 +1,5 @@
 """Small converters: the forms that files of judgments have, to the one long table."""
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildO
 from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.open_input import Input, names_input
-from pqpp_files.read_table import Codes, read_codes
+from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
 
 _NUMBERS = ("seconds", "deviation", "score")
@@ -60,7 +59,12 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         columns = (*columns, *options.columns.values())
     try:
         source = source_of(Input(path, False, options.encoding), columns, None, _TABLES)
-        found = FORMATS[options.from_format](_records(source), str(path))
+        cells = source.columns(as_written=True)
+        records = [
+            {**dict(zip(cells, row, strict=True)), ROW: n}
+            for n, row in enumerate(zip(*cells.values(), strict=True))
+        ]
+        found = FORMATS[options.from_format](records, str(path))
         if isinstance(found, Answers):
             found = answered(found, options, str(path))
         flat = replace(found, rows=list(found.rows))
@@ -69,20 +73,7 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise BenchmarkError(
-            f"{path}: not a file of {options.from_format} as it is published ({reason}); export "
-            "it again, or build from a plain table"
-        ) from None
-
-
-def _records(source: Any) -> list[dict[str, Any]]:
-    """Return the records of a table with their places, numbers of JSON as the texts they are."""
-    records: list[dict[str, Any]] = []
-    for rows, columns in source.blocks(as_written=True):
-        cells = zip(*columns.values(), strict=True) if columns else itertools.repeat((), rows)
-        for row in cells:
-            records.append({**dict(zip(columns, row, strict=True)), ROW: len(records)})
-    return records
+        raise BenchmarkError(f"{path}: not a file of {options.from_format} ({reason})") from None
 
 
 def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
@@ -110,10 +101,8 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
         called[role] = question
     else:
         there = f"the questions {', '.join(questions)}" if questions else "no answer"
-        raise BenchmarkError(
-            f"{path}: it holds {there}; name the one to build from by `columns` label=NAME, or "
-            "choice=NAME, or rank=NAME"
-        )
+        remedy = "name one by `columns` label=NAME, or choice=NAME, or rank=NAME"
+        raise BenchmarkError(f"{path}: it holds {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     given = [row for row in rows if not question or row.get(question) is not None]
     notes = list(found.notes)
@@ -180,10 +169,8 @@ def read_long(
         table.require_filled(role)
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
-        table.notes.append(
-            "images: no column names them; the votes on a prompt and a model are on one image "
-            "(`columns` image=COLUMN)"
-        )
+        note = "no column names them; the votes on a prompt and a model are on one image"
+        table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.values(role, number_of, "a finite number is allowed")
     rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
@@ -215,9 +202,8 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         column = options.called("judgments").get("label", "")
         if column.lower() in _RANKS:
             raise BenchmarkError(
-                f"{path}: whether 1 is the best or the worst of {column} is not plain; name the "
-                f"column by `columns` rank={column} where it is the best, or call it rating if the "
-                "worst"
+                f"{path}: whether 1 is the best or the worst of {column} is not plain; name it by "
+                f"`columns` rank={column} if the best, or call it rating if the worst"
             )
         model = options.model
         needed[0] = "image" if options.images else which
@@ -243,21 +229,14 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             table.rows[f"model{side}"] = _models_by_name(table, f"image{side}", options)
     if kind == "preferences" and isinstance(path, ForeignFile):
-        _leave_same_models_out(table)
+        # Published files have choices between two images of one model.
+        first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
+        if same := int((first == second).sum()):
+            table.notes.append(f"{same} choices between two images of one model are left out")
+            table.rows = table.rows[first != second].reset_index(drop=True)
+        if not len(table.rows):
+            raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
     return table
-
-
-def _leave_same_models_out(table: LongTable) -> None:
-    """Take out choices between two images of one model, which published files have."""
-    first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
-    if same := int((first == second).sum()):
-        table.notes.append(f"{same} choices between two images of one model are left out")
-        table.rows = table.rows[first != second].reset_index(drop=True)
-    if not len(table.rows):
-        raise BenchmarkError(
-            f"{table.name}: all choices are between two images of one model; a benchmark needs "
-            "several models"
-        )
 
 
 def _is_table(path: Path) -> bool:
@@ -273,11 +252,10 @@ def holds_ranks(path: Path, options: BuildOptions) -> bool:
     if not path.is_file() or not _is_table(path):
         return False
     try:
-        source = source_of(Input(path, False, options.encoding), ("rank",), None, _TABLES)
-        next(source.blocks(), None)
+        _, names = read_columns(str(path), ("rank",), _TABLES, encoding=options.encoding)
     except FileError:
         return False  # whoever reads it says what is wrong
-    return "rank" in source.names and "label" not in source.names
+    return "rank" in names and "label" not in names
 
 
 def _read_table(
@@ -296,11 +274,9 @@ def _read_table(
         needed: Roles that must be there.
         options: What the file calls them, and its encoding.
         without: Roles that are not read.
-        nested: The role whose lists and objects become rows, as `read_codes` has it; what they
+        nested: The role whose lists and objects become rows, as `read_columns` has it; what they
             add are the columns `PLACE` and `KEY`.
     """
-    from tqdm import tqdm
-
     foreign, path = (path, path.path) if isinstance(path, ForeignFile) else (None, path)
     if not foreign and not names_input(str(path)):
         raise BenchmarkError(f"{path}: there is no such file; name one of judgments or runs")
@@ -309,49 +285,41 @@ def _read_table(
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
     named = {role: called.get(role, role) for role in (*needed, *roles)}
     inner = None if nested is None else named[nested]
-    try:
-        with tqdm(desc=f"reading {path.name}", unit=" rows", disable=not options.progress) as bar:
-            wanted = tuple(named.values())
-            if foreign:
-                rows = foreign.flat.rows
-                names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
-                names += [name for name in foreign.names if name not in names]
-                there = [*filter(names.__contains__, wanted), ROW]
-                codes = {name: Codes(row.get(name) for row in rows) for name in there}
-            else:
-                codes, names = read_codes(
-                    str(path), wanted, _TABLES, inner, bar.update, options.encoding
-                )
-    except FileError as error:
-        raise BenchmarkError(str(error)) from None
-    missing = [named[role] for role in needed if named[role] not in codes]
+    wanted = tuple(named.values())
+    if foreign:
+        rows = foreign.flat.rows
+        names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
+        names += [name for name in foreign.names if name not in names]
+        there = [*filter(names.__contains__, wanted), ROW]
+        cells = {name: [row.get(name) for row in rows] for name in there}
+    else:
+        try:
+            cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
+        except FileError as error:
+            raise BenchmarkError(str(error)) from None
+    missing = [named[role] for role in needed if named[role] not in cells]
     if missing:
         raise _no_column(path, missing, names)
-    if not any(column.codes for column in codes.values()):
+    if not any(cells.values()):
         raise BenchmarkError(f"{path}: it has no rows; give a judgment or result in each")
-    numbers = {name: np.frombuffer(column.codes, np.int32) for name, column in codes.items()}
-    columns = {
-        role: texts_of(numbers[name], [*map(_text_of, codes[name].values)])
-        for role, name in {**named, PLACE: PLACE, KEY: KEY}.items()
-        if name in codes
-    }
-    row = None
-    if ROW in codes:  # lists became rows; those before the first list have no number
-        row = np.array(codes[ROW].values, float)[numbers[ROW]]
-        row = np.where(np.isnan(row), np.arange(len(row)), row).astype(int)
+    columns = {}
+    for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
+        if name in cells:
+            places = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
+            codes = np.fromiter(map(places.__getitem__, cells[name]), np.int32)
+            columns[role] = texts_of(codes, [*map(_text_of, places)])
+    row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
     table = LongTable.of_file(path, columns, row, named)
     table.notes.extend(foreign.flat.notes if foreign else ())
     return table
 
 
 def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -> BenchmarkError:
-    remedy = "name the columns so, or say how they are called by `columns` ROLE=COLUMN"
+    remedy = "name the columns so, or by `columns` ROLE=COLUMN"
     if not {"model", "model_a"}.isdisjoint(missing):
-        remedy += ", or by `model_pattern` REGEX, which finds the model in an image's name"
-        remedy += ", or `model_name` NAME where all are of one" if "model" in missing else ""
+        remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
-        remedy += ", like `columns` label=COLUMN; `annotators` COL,COL for a column an annotator"
-        remedy += ", `models` COL,COL for a column a model"
+        remedy += ", or name each annotator's or model's column by `annotators` or `models` COL,COL"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
     usual = roles_in(names)
@@ -378,28 +346,24 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         free = ["annotator"] if options.model is not None else ["model", "annotator"]
         role = next((role for role in free if role not in rows), None)
         if role is None:
+            place = table.place(int((keys != "").argmax()))
             raise BenchmarkError(
-                f"{table.place(int((keys != '').argmax()))}: {table.said('label')} is an object, "
-                "whose keys would be models or annotators, and both have a column; give each value "
-                "its own row"
+                f"{place}: {table.said('label')} is an object, whose keys would be models or "
+                "annotators, and both have a column; give each value its own row"
             )
         rows[role] = keys
     if (places != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in places.cat.categories]
         rows["annotator"] = texts_of(places.cat.codes, names)
-        table.notes.append(
-            f"annotators: the places {', '.join(sorted(set(names)))} in the lists of "
-            f"{table.said('label')}, each taken as one person"
-        )
+        which = f"{', '.join(sorted(set(names)))} in the lists of {table.said('label')}"
+        table.notes.append(f"annotators: the places {which}, each taken as one person")
 
 
 def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
     """Return the model that the name of each row's image tells."""
     if role not in table.rows:
-        raise BenchmarkError(
-            f"`model_pattern`: {table.name} has no column of images, whose names it is about; name "
-            f"it by `columns` {role}=COLUMN"
-        )
+        remedy = f"name it by `columns` {role}=COLUMN"
+        raise BenchmarkError(f"`model_pattern`: {table.name} has no column of images; {remedy}")
     images = table.rows[role].cat
     models = [options.model_of(image) for image in images.categories]
     rows = table.rows_with(role, (not model for model in models))
@@ -414,10 +378,8 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models)
     if {role, value, "score"} & options.called(kind).keys():
-        raise BenchmarkError(
-            f"`{role}s` names the columns that hold the votes; leave `columns` {role}=..., "
-            f"{value}=... and score=... out"
-        )
+        leave = f"leave `columns` {role}=..., {value}=... and score=... out"
+        raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{role}s` {','.join(columns)}: a column stands twice")
     needed, without = [key, *columns], (role, value)
@@ -441,10 +403,8 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        raise BenchmarkError(
-            f"{path}: runs and qrels of TREC hold only ids; give the texts by `prompts` FILE, a "
-            "table of prompt_id and prompt"
-        )
+        remedy = "give the texts by `prompts` FILE, a table of prompt_id and prompt"
+        raise BenchmarkError(f"{path}: runs and qrels of TREC hold only ids; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

@@ -122,6 +122,8 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
 def _robust(votes: Votes, counted: np.ndarray) -> tuple[np.ndarray, str]:
     """Return the weighted mean of each image's votes that count, and what is to be said of it."""
+    if not counted.size:
+        return np.full(len(votes.first), np.nan), "robust: no vote counts"
     value, annotator = votes.value[counted], votes.annotator[counted]
     if votes.scale.level == "nominal":
         value = votes.scale.is_positive(value).astype(np.float64)
@@ -145,24 +147,17 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
     if votes.is_ready and rule != "mean":
-        raise BenchmarkError(
-            f"`aggregate` {rule}: the scores are ready, one for each image; leave it out, or "
-            "give the votes"
-        )
+        raise BenchmarkError(f"`aggregate` {rule}: the scores are ready; leave it out")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
         why = "means of repeated votes" if averaged else f"the scale {scale.name}"
         raise BenchmarkError(
-            f"`aggregate` majority: {why} came; PQPP's two levels have the labels 2, 1, 0 and -1; "
-            "choose `aggregate` mean, median, mos, positive or robust"
+            f"`aggregate` majority: {why} came, it is for the labels 2, 1, 0 and -1; choose another"
             + (", or `repeats` first or last" if averaged else "")
         )
     if rule in ("mos", "robust") and not votes.has_annotators:
-        what = "own means it takes off" if rule == "mos" else "agreement it weighs by"
-        raise BenchmarkError(
-            f"`aggregate` {rule}: no annotators came, whose {what}; name their column by `columns` "
-            "annotator=COLUMN, or choose mean or median"
-        )
+        remedy = "name their column by `columns` annotator=COLUMN, or choose mean or median"
+        raise BenchmarkError(f"`aggregate` {rule}: no annotators came; {remedy}")
     return rule
 
 

@@ -55,18 +55,13 @@ def add_kept_images(
         return rows
     if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
         if image_dir is not None:
-            raise BenchmarkError(
-                f"`image_dir`: {name} keeps no images that could be found in {image_dir}; build it "
-                "by pqpp build, which keeps their names"
-            )
+            raise BenchmarkError(f"`image_dir`: {name} keeps no images; build it by pqpp build")
         return rows
     folder = expanded(name)
     kept = read_own(str(folder) if folder.is_dir() else name, SUBSET)
     kept = datasets.concatenate_datasets(list(kept.values()))
     if "image" not in kept.column_names:
-        raise BenchmarkError(
-            f"{name}: its images are not kept (`keep_images` none); build it again"
-        )
+        raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
     pictures = _pictures(kept, name, image_dir)
     place = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([place.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
@@ -103,10 +98,8 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
         return column.combine_chunks().cast(_IMAGE)
     names = kept["image"][:]
     if image_dir is None:
-        raise BenchmarkError(
-            f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures; name "
-            "their folder by `image_dir`, or build it with `keep_images` bytes"
-        )
+        came = f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures"
+        raise BenchmarkError(f"{came}; name their folder by `image_dir`")
     folder = expanded(image_dir).absolute()
     files = [
         urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
@@ -115,10 +108,8 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     paths = [inside_of(folder, file) for file in files]
     missing = [path for path in paths if not path.is_file()]
     if missing:
-        raise BenchmarkError(
-            f"{missing[0]}: this image of {name} is not there ({len(missing)} of {len(paths)} are "
-            "not); name their folder by `image_dir`"
-        )
+        what = f"this image of {name} is not there, as {len(missing)} of {len(paths)} are not"
+        raise BenchmarkError(f"{missing[0]}: {what}; name their folder by `image_dir`")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
@@ -149,9 +140,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         with cached_if_unreachable(place):
             return datasets.load_dataset(place, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise BenchmarkError(
-            f"{place} holds no data files; name the folder that has them"
-        ) from None
+        raise BenchmarkError(f"{place} holds no data files") from None
     except datasets.exceptions.DatasetGenerationCastError:
         line = f"{place} holds files of different columns; name one subset, or keep one sort there"
         raise BenchmarkError(line) from None

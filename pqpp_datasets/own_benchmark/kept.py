@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.long_table import texts_of
+from pqpp_datasets.own_benchmark.long_table import NUMBER, texts_of
 from pqpp_files.paths import inside_of
 
 IMAGES = ("path", "url", "bytes", "none")
@@ -46,22 +46,19 @@ def judged_by_pairs(built: Built) -> pd.DataFrame | None:
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    if choices.images is None:
+    if "image_a" not in choices:
         return None
-    counts = choices.counts.astype(np.int64)
-    won = (choices.value + 1) / 2
-    sides = zip(choices.models, choices.images, (won, 1 - won), strict=True)
+    won, counts = (choices["value"] + 1) / 2, choices["counts"].astype(np.int64)
     rows = pd.concat(
-        pd.DataFrame({"prompt": choices.prompt, "model": model, "image": image}).assign(
-            won=share * counts, votes=counts
+        pd.DataFrame({"prompt": choices[NUMBER], "model": choices[f"model_{side}"]}).assign(
+            image=choices[f"image_{side}"], won=share * counts, votes=counts
         )
-        for model, image, share in sides
+        for side, share in (("a", won), ("b", 1 - won))
     )
-    judged = rows.groupby(["prompt", "model", "image"], as_index=False).sum()
+    keys = ["prompt", "model", "image"]
+    judged = rows.groupby(keys, as_index=False, observed=True).sum()
     judged["score"] = judged.pop("won") / judged["votes"]
-    judged["model"] = texts_of(judged["model"], choices.model_names)
-    judged["image"] = np.array(choices.image_names, dtype=object)[judged["image"]]
-    return judged
+    return judged.assign(image=judged["image"].astype(object))
 
 
 def kept_images(
@@ -92,19 +89,15 @@ def kept_images(
     if images == "url":
         wrong = [name for name in names if not name.startswith(("http://", "https://"))]
         if wrong:
-            raise BenchmarkError(
-                f"`keep_images` url: {wrong[0]!r:.80} is not an address; choose path"
-            )
+            raise BenchmarkError(f"`keep_images` url: {wrong[0]!r:.80} is not an address")
     elif images == "path":
         names = np.array(_without_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
             if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
-                raise BenchmarkError(
-                    f"{root / name}: this image is not there; name the folder by `image_dir`, or "
-                    "choose `keep_images` path"
-                )
+                remedy = "name the folder by `image_dir`, or choose `keep_images` path"
+                raise BenchmarkError(f"{root / name}: this image is not there; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
     columns |= {"image": names} if images != "none" else {}
@@ -155,21 +148,17 @@ def kept_preferences(built: Built, called: Sequence[Any]) -> Splits:
     """
     assert built.preferences is not None
     choices = built.preferences.choices
-    columns: dict[str, Any] = {"prompt": choices.prompt}
-    for role, sides, names in (
-        ("model", choices.models, choices.model_names),
-        ("image", choices.images or (), choices.image_names),
-    ):
-        for side, codes in zip("ab", sides, strict=False):
-            columns[f"{role}_{side}"] = texts_of(codes, names)
-    columns["annotator"], place = pa.nulls(len(choices.prompt), pa.int64()), choices.prompt
-    if choices.annotator is not None:
-        columns["annotator"], place = _annotators(choices.annotator, called)
-    nearest = np.rint(choices.value).astype(np.int64) + 1
+    prompt, sides = choices[NUMBER].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
+    columns: dict[str, Any] = {"prompt": prompt}
+    columns |= {side: choices[side].array for side in sides if side in choices}
+    columns["annotator"], place = pa.nulls(len(choices), pa.int64()), prompt
+    if "annotator" in choices:
+        codes = choices["annotator"].cat.codes.to_numpy()
+        columns["annotator"], place = _annotators(codes, called)
+    nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = texts_of(nearest, ["b", "tie", "a"])
-    columns["counts"] = choices.counts
-    columns |= {} if choices.seconds is None else {"seconds": choices.seconds}
-    return _by_split(built, columns, np.lexsort((place, choices.prompt)))
+    columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
+    return _by_split(built, columns, np.lexsort((place, prompt)))
 
 
 def _annotators(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
@@ -259,9 +248,7 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
         for name in table["image"].to_pylist():
             content = (root / name).read_bytes()
             if not content.startswith(_BEGINNINGS):
-                raise BenchmarkError(
-                    f"{root / name}: not a picture (PNG, JPEG, WebP, GIF, BMP or TIFF); name others"
-                )
+                raise BenchmarkError(f"{root / name}: not a PNG, JPEG, WebP, GIF, BMP or TIFF")
             pictures.append({"bytes": content, "path": Path(name).name})
         place = table.column_names.index("image")
         table = table.set_column(place, "image", pa.array(pictures))

@@ -67,7 +67,7 @@ class LongTable:
         """Note what is wrong with some rows, if any: the first one's place, then the others'.
 
         Args:
-            role: The column that it is about; what it holds is told of the others.
+            role: The column that it is about.
             rows: Counted from 0 through all files.
             what: What is wrong with the first, what is allowed and what to do.
         """
@@ -77,13 +77,8 @@ class LongTable:
         if not len(rows):
             return
         file = f"{self.rows[FILE].iloc[rows[0]]}, "
-        others = [
-            f"{self.place(row).removeprefix(file)} {cell!r:.60}".removesuffix(" ''")
-            for row in rows[1 : _ROWS_NAMED + 1]
-            for cell in [self.rows[role].iloc[row].strip()]
-        ]
-        others += ["..."] if len(rows) > _ROWS_NAMED + 1 else []
-        more = f"; {len(rows) - 1} more: {', '.join(others)}" if others else ""
+        others = [self.place(row).removeprefix(file) for row in rows[1 : _ROWS_NAMED + 1]]
+        more = f"; {len(rows) - 1} more, in {', '.join(others)}" if others else ""
         line = f"{self.place(rows[0])}: {what}{more}"
         self.faults += [line] if line not in self.faults else []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.formats import format_names
+from pqpp_datasets.own_benchmark.formats import FORMATS
 from pqpp_files.foreign.json_values import read_json
 
 # `--column ROLE=COLUMN` says what a file calls it.
@@ -101,7 +101,6 @@ class BuildOptions:
         images: Facts by image: prompt or prompt_id, model. The file, which may have `source` and
             `category` too, is joined to the votes by the image, and holds.
         prior_wins: Of preferences, rankings: wins given to each model over each other.
-        progress: Whether bars on standard error count the rows that are read.
         same_text: What prompts of one text with ids of their own do. "keep" keeps each, all of a
             text in one split.
         from_format: The tool that wrote the judgments. See
@@ -133,7 +132,6 @@ class BuildOptions:
     images: str | None = None
     same_text: Literal["refuse", "keep"] = "refuse"
     prior_wins: float = 0.0
-    progress: bool = False
     from_format: str | None = None
 
     def __post_init__(self):
@@ -142,10 +140,8 @@ class BuildOptions:
                 raise BenchmarkError(f"{name}={value}: give a number from {low} to {high}")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise BenchmarkError(
-                    f"{name}={getattr(self, name)!r}: choose among "
-                    f"{', '.join(filter(None, allowed))}"
-                )
+                known = ", ".join(filter(None, allowed))
+                raise BenchmarkError(f"{name}={getattr(self, name)!r}: choose among {known}")
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
@@ -159,17 +155,13 @@ class BuildOptions:
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
-            raise BenchmarkError(
-                f"model_pattern={self.model_pattern!r:.60}: not a regular expression ({error}); "
-                "write it like '^([^_]+)_'"
-            ) from None
+            pattern = f"model_pattern={self.model_pattern!r:.60}"
+            raise BenchmarkError(f"{pattern}: not a regular expression ({error})") from None
         try:
             " ".encode(self.encoding)  # refuses those of bytes too, like hex
         except (LookupError, ValueError):
-            raise BenchmarkError(
-                f"encoding={self.encoding!r:.60}: it is unknown; write it like utf-8, "
-                "latin-1, cp1252, utf-16 or shift_jis"
-            ) from None
+            known = "write it like utf-8, latin-1, cp1252, utf-16 or shift_jis"
+            raise BenchmarkError(f"encoding={self.encoding!r:.60}: unknown; {known}") from None
 
     def called(self, kind: str) -> dict[str, str]:
         """Return what files of a kind call a column, by what it is to us.
@@ -209,7 +201,7 @@ class BuildOptions:
 _CHOICES = {
     n: get_args(h) for n, h in get_annotations(BuildOptions).items() if get_origin(h) is Literal
 }
-_CHOICES["from_format"] = (None, *format_names())
+_CHOICES["from_format"] = (None, *FORMATS)
 
 
 def _refuse_two(**given: object) -> None:

@@ -36,10 +36,7 @@ def identities_of(prompts: pd.DataFrame) -> pa.Table:
     if (repeated := ids.duplicated().to_numpy()).any():
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
-        raise BenchmarkError(
-            f"prompt_id {twice!r} stands for {first!r} and {second!r}; give each prompt an id "
-            "of its own"
-        )
+        raise BenchmarkError(f"prompt_id {twice!r} stands for {first!r} and {second!r}")
     categories = [category or None for category in prompts["category"]]
     known = {**prompts, "prompt_id": ids, "category": categories}
     columns = {name: known.get(name, [None] * len(prompts)) for name in IDENTITIES}
@@ -155,9 +152,7 @@ def stratified_split(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(
-            f"fractions of the splits: {fractions} came; give shares from 0 to 1 that sum to 1"
-        )
+        raise BenchmarkError(f"fractions: {fractions} came; give shares that sum to 1")
     digests = [sha256_of_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())

@@ -78,10 +78,8 @@ class Keeping:
         if self.license is not None:
             require_licence(self.license, BenchmarkError)
         if self.annotations_creators not in ANNOTATORS:
-            raise BenchmarkError(
-                f"`annotations_creators` {self.annotations_creators}: choose among "
-                f"{', '.join(ANNOTATORS)}"
-            )
+            came = f"`annotations_creators` {self.annotations_creators}"
+            raise BenchmarkError(f"{came}: choose among {', '.join(ANNOTATORS)}")
         self.bibtex()
 
     def shown(self, names: Sequence[str]) -> list[str]:
@@ -105,10 +103,8 @@ class Keeping:
             reason = in_a_line(error, named=False)
             raise BenchmarkError(f"`pseudonym_key`: {reason}; name a file of your own") from None
         if len(key) < _SHORTEST_KEY:
-            raise BenchmarkError(
-                f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes, {_SHORTEST_KEY} are the "
-                "fewest; write random ones"
-            )
+            came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
+            raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         places = {digest: place for place, digest in enumerate(sorted(digests), 1)}
         return [places[digest] for digest in digests]
@@ -150,7 +146,7 @@ def write_benchmark(
     keeping = keeping or Keeping()
     people = [
         built.generation.table.annotator_names if built.generation else [],
-        built.preferences.choices.annotator_names if built.preferences else [],
+        built.preferences.voters if built.preferences else [],
     ]
     numbers = [keeping.called(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
@@ -292,7 +288,7 @@ def _voters(preferences: Preferences, called: Sequence[str] | None) -> list[dict
     facts = preferences.agreements
     if facts is None:
         return []
-    names = called or preferences.choices.annotator_names
+    names = called or preferences.voters
     rows: list[dict[str, Any]] = [
         {"name": names[place], "place": place, "flag": facts.reasons[place]}
         for place in np.flatnonzero(facts.shared.votes).tolist()

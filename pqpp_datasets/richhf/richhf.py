@@ -28,7 +28,7 @@ from pqpp_datasets.benchmark import published
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
 from pqpp_datasets.sources import release
-from pqpp_datasets.tables import REMEDY
+from pqpp_datasets.tables import damaged
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.images import image_header
 from pqpp_files.hashes import sha256_of_parts
@@ -109,15 +109,11 @@ def _check_count(path: Path) -> None:
     pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
     if not pin.is_file():
         raise BenchmarkError(
-            f"{path}: it holds {count:,} records in {path.stat().st_size:,} bytes, the published "
-            f"file has {published.bytes:,} bytes; fetch it again, or, if these records are your "
-            f"own, write their number into {pin.name} beside it"
+            f"{path}: it holds {count:,} records, but not the {published.bytes:,} bytes of the "
+            f"published file; fetch it again, or write the number of yours into {pin.name}"
         )
     if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
-        raise BenchmarkError(
-            f"{path}: it holds {count:,} records, {pin.name} says {pinned!r:.40}; restore the file "
-            "or correct the number"
-        )
+        raise damaged(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
 
 
 def read_parts(
@@ -173,7 +169,7 @@ def row_of(path: Path, record: Record) -> dict:
     try:
         example = parse_example(record.data)
     except ValueError as error:
-        raise BenchmarkError(f"{where}: no tf.train.Example ({error}); {REMEDY}") from None
+        raise damaged(where, f"no tf.train.Example ({error})") from None
     filename = _text(where, example, "filename")
     row: dict[str, Any] = {
         "uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0],
@@ -182,32 +178,27 @@ def row_of(path: Path, record: Record) -> dict:
     for ours, theirs in _SCORES.items():
         score = _only(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise BenchmarkError(
-                f"{where}: {theirs} is {score:g}, it must be from 0 to 1; {REMEDY}"
-            )
+            raise damaged(where, f"{theirs} is {score:g}, it must be from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
-        row[ours] = {"bytes": _image(where, example, theirs), "path": None}
+        encoded = _only(where, example, theirs, bytes)
+        try:
+            image_header(encoded)
+        except FileError:
+            raise damaged(where, f"{theirs} is not an image") from None
+        row[ours] = {"bytes": encoded, "path": None}
     labels = _text(where, example, _LABELS).split()
-    if not set(labels) <= {"0", "1"}:
-        odd = next(label for label in labels if label not in ("0", "1"))
-        raise BenchmarkError(
-            f"{where}: {_LABELS} holds {odd!r:.40}, it may hold only 0 and 1; {REMEDY}"
-        )
+    if odd := [label for label in labels if label not in ("0", "1")]:
+        raise damaged(where, f"{_LABELS} holds {odd[0]!r:.40}, it may hold only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
 def _only(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
-        raise BenchmarkError(
-            f"{where}: no feature {name} among {', '.join(sorted(example))[:200]}; {REMEDY}"
-        )
+        raise damaged(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise BenchmarkError(
-            f"{where}: {name} holds {len(values)} value(s) {str(values)[:40]}, one of type "
-            f"{kind.__name__} is needed; {REMEDY}"
-        )
+        raise damaged(where, f"{name} holds {str(values)[:40]}, one {kind.__name__} is needed")
     return values[0]
 
 
@@ -215,16 +206,7 @@ def _text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
         return _only(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BenchmarkError(f"{where}: {name} is not UTF-8 ({error.reason}); {REMEDY}") from None
-
-
-def _image(where: str, example: Mapping[str, list], name: str) -> bytes:
-    encoded = _only(where, example, name, bytes)
-    try:
-        image_header(encoded)
-    except FileError:
-        raise BenchmarkError(f"{where}: {name} is not an image; {REMEDY}") from None
-    return encoded
+        raise damaged(where, f"{name} is not UTF-8 ({error.reason})") from None
 
 
 def pickapic_files(folder: str | Path) -> list[Path]:
@@ -236,10 +218,7 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     root = expanded(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise BenchmarkError(
-            f"pickapic_dir={str(folder)!r}: no Parquet file is here; give the folder of a copy of "
-            "Pick-a-Pic v1"
-        )
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet file of Pick-a-Pic is here")
     return paths
 
 
@@ -270,31 +249,23 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
     try:
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(
-                f"{path}: no column {min(lacking)}; the files of Pick-a-Pic v1 are needed"
-            )
-        yield from _matches_of(file, wanted)
+            raise BenchmarkError(f"{path}: no column {min(lacking)} of Pick-a-Pic v1")
+        for group in range(file.num_row_groups):
+            # The images are nearly all of the bytes: they are read where a uid is wanted, only.
+            table = file.read_row_group(group, columns=["caption", *_UIDS])
+            for uid_name, image_name in zip(_UIDS, _IMAGES, strict=True):
+                rows = pc.indices_nonzero(pc.is_in(table[uid_name], value_set=wanted))
+                if not len(rows):
+                    continue
+                images = [None] * len(rows)
+                if image_name in file.schema_arrow.names:
+                    column = file.read_row_group(group, columns=[image_name])[image_name]
+                    images = column.take(rows).to_pylist()
+                uids, captions = (table[n].take(rows).to_pylist() for n in (uid_name, "caption"))
+                yield from zip(uids, captions, images, strict=True)
     except (pa.ArrowInvalid, OSError) as error:
-        raise BenchmarkError(
-            f"{path}: no readable Parquet file ({in_a_line(error, named=False)}); fetch it again"
-        ) from None
-
-
-def _matches_of(file: pq.ParquetFile, wanted: pa.Array):
-    names = set(file.schema_arrow.names)
-    for group in range(file.num_row_groups):
-        # The images are nearly all of the bytes: they are read where a uid is wanted, only.
-        table = file.read_row_group(group, columns=["caption", *_UIDS])
-        for uid_name, image_name in zip(_UIDS, _IMAGES, strict=True):
-            rows = pc.indices_nonzero(pc.is_in(table[uid_name], value_set=wanted))
-            if not len(rows):
-                continue
-            images = [None] * len(rows)
-            if image_name in names:
-                column = file.read_row_group(group, columns=[image_name])[image_name]
-                images = column.take(rows).to_pylist()
-            uids, captions = (table[name].take(rows).to_pylist() for name in (uid_name, "caption"))
-            yield from zip(uids, captions, images, strict=True)
+        reason = in_a_line(error, named=False)
+        raise BenchmarkError(f"{path}: not Parquet or damaged ({reason}); fetch it again") from None
 
 
 BENCHMARKS = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, require_file
+from pqpp_datasets.tables import damaged, require_file
 from pqpp_files.extras import needing
 
 _HEADER = struct.Struct("<QI")
@@ -104,10 +104,7 @@ def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     length, checksum = _HEADER.unpack_from(view, offset)
     if _masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
-            raise BenchmarkError(
-                f"{path}: this is a Git LFS pointer and not the file itself; fetch it by "
-                "`git lfs pull`"
-            )
+            raise BenchmarkError(f"{path}: it is a Git LFS pointer; fetch it by `git lfs pull`")
         raise _damaged(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
@@ -115,20 +112,13 @@ def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     return end
 
 
-@functools.cache
-def _crc32c() -> Callable[[bytes], int]:
-    with needing("RichHF-18K", "richhf"):
-        import google_crc32c
-    return google_crc32c.value
-
-
 def _masked_crc(data: bytes) -> int:
-    crc = _crc32c()(data)
+    crc = _libraries()[0](data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
 def _damaged(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
-    return BenchmarkError(f"{path}, record {number} at offset {offset}: {what}; {REMEDY}")
+    return damaged(f"{path}, record {number} at offset {offset}", what)
 
 
 def parse_example(data: bytes) -> dict[str, list]:
@@ -142,7 +132,7 @@ def parse_example(data: bytes) -> dict[str, list]:
         >>> parse_example(b"\n\r\n\x0b\n\x02id\x12\x05" + value)
         {'id': [b'a']}
     """
-    example, error = _example_class()
+    _, example, error = _libraries()
     try:
         entries = example.FromString(data).features.entry
     except error as damage:
@@ -155,10 +145,12 @@ def parse_example(data: bytes) -> dict[str, list]:
 
 
 @functools.cache
-def _example_class() -> tuple[Any, type[Exception]]:
-    """Return the class of `tf.train.Example`, and the error of what is none."""
+def _libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
+    """Return the checksum, the class of `tf.train.Example`, and the error of what is none."""
     with needing("RichHF-18K", "richhf"):
+        import google_crc32c
         from google.protobuf import descriptor_pb2, message, message_factory, text_format
     messages = Path(__file__).with_name("example.txt").read_text("utf-8")
     described = text_format.Parse(messages, descriptor_pb2.FileDescriptorProto())
-    return message_factory.GetMessages([described])["pqpp.Example"], message.DecodeError
+    example = message_factory.GetMessages([described])["pqpp.Example"]
+    return google_crc32c.value, example, message.DecodeError

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import features_of, published
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import REMEDY, parse_published, read_text
+from pqpp_datasets.tables import damaged, parse_published, read_text
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
 
@@ -137,9 +137,7 @@ def _syntax_error(
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
     terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return BenchmarkError(
-        f"{place}: {came} came, {' or '.join(names)} is allowed; correct that line"
-    )
+    return BenchmarkError(f"{place}: {came} came, {' or '.join(names)} is allowed")
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -181,15 +179,11 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
         where = f"{path}, line {number}"
         entry = parse_published(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise BenchmarkError(
-                f"{where}: an object with prompt_index and questionnaire is needed; {REMEDY}"
-            )
+            raise damaged(where, "an object with prompt_index and questionnaire is needed")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            raise BenchmarkError(
-                f"{where}: prompt_index is {index!r}, a number from 0 to {prompts - 1} that no "
-                f"earlier line has is allowed; {REMEDY}"
-            )
+            allowed = f"a number from 0 to {prompts - 1} that no earlier line has is allowed"
+            raise damaged(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flat_questions(entry["questionnaire"])
         except BenchmarkError as error:
@@ -220,20 +214,15 @@ def validate_questionnaire(questionnaire: Any) -> None:
     error = best_match(_validator().iter_errors(questionnaire))
     if error is not None:
         place = "".join(f"[{part!r}]" for part in error.absolute_path)
-        raise BenchmarkError(
-            f"questionnaire{place}: {' '.join(error.message.split())[:200]}; see "
-            "questionnaire.schema.json for what is allowed"
-        )
+        reason = " ".join(error.message.split())[:200]
+        raise BenchmarkError(f"questionnaire{place}: {reason}; see questionnaire.schema.json")
     _require_sum("level_weight over L1..L4", [questionnaire[n]["level_weight"] for n in LEVELS])
     for name in LEVELS:
         pairs = questionnaire[name]["questions"]
         _require_sum(f"question_weight in {name}", [pair["question_weight"] for pair in pairs])
         node, times = Counter(pair["node"] for pair in pairs).most_common(1)[0]
         if times > 1:
-            raise BenchmarkError(
-                f"questionnaire[{name!r}]: the node {node!r:.60} stands {times} times; a node "
-                "has one P and one N question"
-            )
+            raise BenchmarkError(f"questionnaire[{name!r}]: the node {node!r:.60} stands twice")
 
 
 def _require_sum(what: str, weights: list[float]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pqpp_backbones.chat.chat import Budget, json_of
-from pqpp_backbones.chat.service import NoAnswer, Service, ServiceError
+from pqpp_backbones.chat.service import NoAnswer, Service
+from pqpp_backbones.errors import ServiceError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
@@ -39,12 +40,13 @@ class EndpointGenerator(Generator):
         **patience: `tries`, `wait` and `sleep` of `Service`.
 
     Raises:
-        EngineError: The address or the key cannot be one, or one of height and width is missing.
+        ServiceError: The address or the key cannot be one.
+        EngineError: One of height and width is missing.
 
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: 'localhost:8000' is not the address ...
+        pqpp_backbones.errors.ServiceError: 'localhost:8000' is not the address ...
     """
 
     def __init__(
@@ -60,10 +62,7 @@ class EndpointGenerator(Generator):
     ) -> None:
         if (height is None) != (width is None):
             raise EngineError("an endpoint needs both height and width, or neither; give both")
-        try:
-            self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
-        except ServiceError as error:
-            raise EngineError(str(error)) from None
+        self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
         self.budget: Budget = budget or Budget()
         self.settings = {"model_id": model, "endpoint": self._service.url}
@@ -97,7 +96,7 @@ class EndpointGenerator(Generator):
                         continue
                 if error.refuses_content:
                     return Made(None, True, {"refused": error.said})
-                raise EngineError(str(error)) from None
+                raise
             facts["seed"] = body.get("seed")
             return Made(image, None, facts)
 

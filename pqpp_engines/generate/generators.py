@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_engines.errors import EngineError, ImageRefusedError
+from pqpp_engines.errors import EngineError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, image_header, open_image
 from pqpp_files.hashes import sha256_of
@@ -132,25 +132,19 @@ class CommandGenerator(Generator):
             try:
                 done = run_outside(words, self.seconds)
             except subprocess.TimeoutExpired:
-                raise ImageRefusedError(
-                    f"`command`: no image after {self.seconds:g} s; give it more time"
-                ) from None
+                raise EngineError(f"`command`: no image after {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
                     raise EngineError(f"`command`: {words[0]:.80}: {error.strerror}") from None
-                raise ImageRefusedError(
-                    "`command`: the prompt is too long for a command, or holds a character that "
-                    "none may hold; correct it"
-                ) from None
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+                fault = "`command`: the prompt is too long for one, or holds a zero character"
+                raise EngineError(fault, True) from None
+            said = "".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
             if done.returncode:
-                raise ImageRefusedError(
-                    f"`command`: it ended with {done.returncode} ({''.join(said)})"
-                )
+                raise EngineError(f"`command`: ended with {done.returncode} ({said})", True)
             try:
                 return Made(open_image(output))
             except FileError:
-                raise ImageRefusedError("`command`: it wrote no image to {output}") from None
+                raise EngineError("`command`: it wrote no image to {output}", True) from None
 
 
 def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
@@ -218,7 +212,7 @@ class FolderGenerator(Generator):
     Example:
         >>> FolderGenerator("/no/such/folder", "glide", {"p1"})
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: /no/such/folder: there is no such folder; ...
+        pqpp_engines.errors.EngineError: /no/such/folder: no such folder; ...
     """
 
     def __init__(
@@ -227,18 +221,13 @@ class FolderGenerator(Generator):
         self.folder, self.name = expanded(folder), name
         self.settings = {"taken_from": self.folder.name}
         if not self.folder.is_dir():
-            raise EngineError(
-                f"{folder}: there is no such folder; name the one that the images are in"
-            )
+            raise EngineError(f"{folder}: no such folder; name the one that the images are in")
         if pattern is not None and MARK not in pattern:
             raise EngineError(f"pattern {pattern}: {MARK} is not in it; write it where ids stand")
         self._files = _files_of(self.folder, prompt_ids, (pattern,) if pattern else PATTERNS)
         if not self._files:
             wanted = pattern or " or ".join(PATTERNS)
-            raise EngineError(
-                f"{folder} holds no image named {wanted} for one of the {len(prompt_ids)} prompts; "
-                "say by a pattern how they are named"
-            )
+            raise EngineError(f"{folder}: no image of a prompt is named {wanted}; give a pattern")
 
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """See `Generator.make`; nothing is made, and a prompt may have fewer images."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones import DTYPES
 from pqpp_backbones.pretrained import files_digest, loading, put_on
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
@@ -23,7 +22,6 @@ MODELS = {
 }
 """Short names of pipelines on the Hub."""
 
-OFFLOADS = ("model", "sequential")
 _CALL = ("num_inference_steps", "guidance_scale", "negative_prompt", "height", "width")
 _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 
@@ -62,7 +60,7 @@ class DiffusersGenerator(Generator):
 
     Raises:
         EngineError: An option is unknown.
-        CheckpointError: The pipeline cannot be had or loaded.
+        ModelError: The pipeline cannot be had or loaded.
         MissingExtraError: diffusers or torch are not installed.
     """
 
@@ -88,10 +86,6 @@ class DiffusersGenerator(Generator):
     pipeline: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.dtype not in DTYPES:
-            raise EngineError(f"dtype {self.dtype!r}: choose among {', '.join(DTYPES)}")
-        if self.offload not in (None, *OFFLOADS):
-            raise EngineError(f"offload {self.offload!r}: choose among {', '.join(OFFLOADS)}")
         full = MODELS.get(self.model, self.model)
         self.name = self.name or Path(full).name.casefold()
         with needing("pqpp generate", "engines"):
@@ -104,7 +98,15 @@ class DiffusersGenerator(Generator):
             self.pipeline, revision = self._loaded(full)
         options = self._set_scheduler()
         lora = self._add_lora()
-        self._prepare()
+        self.pipeline.set_progress_bar_config(disable=True)
+        if self.attention_slicing:
+            self.pipeline.enable_attention_slicing()
+        if self.vae_tiling:
+            self.pipeline.vae.enable_tiling()
+        if self.offload is None:
+            put_on(self.pipeline, self.device)
+        else:
+            getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
         known = inspect.signature(type(self.pipeline).__call__).parameters
         given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
         self._call = given | self._more("pipeline")
@@ -186,9 +188,7 @@ class DiffusersGenerator(Generator):
         kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
-            raise EngineError(
-                f"`scheduler` {self.scheduler}: diffusers has none; choose among {compatible}"
-            )
+            raise EngineError(f"`scheduler` {self.scheduler}: choose among {compatible}")
         known = inspect.signature(kind).parameters
         _refuse_unknown("scheduler", changed, known, kind.__name__)
         scheduler_class: Any = kind
@@ -226,17 +226,6 @@ class DiffusersGenerator(Generator):
             if head == part:
                 of_part[key] = value
         return of_part
-
-    def _prepare(self) -> None:
-        self.pipeline.set_progress_bar_config(disable=True)
-        if self.attention_slicing:
-            self.pipeline.enable_attention_slicing()
-        if self.vae_tiling:
-            self.pipeline.vae.enable_tiling()
-        if self.offload is None:
-            put_on(self.pipeline, self.device)
-        else:
-            getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
 
 
 def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:

@@ -1,21 +1,28 @@
 """A job of images: each is there when its file is, and the same whoever makes it."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pqpp_engines.errors import EngineError, ImageRefusedError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.shards import ShardStore
+from pqpp_files.shards import ERROR, ShardStore, cell_texts, ids_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 IMAGES, METADATA = "images", "images/metadata.jsonl"
 _LISTED = ("prompt_id", "prompt", "model", "seed", "sha256")  # of an image, in the metadata
@@ -83,14 +90,19 @@ def generate(
     Raises:
         EngineError: An id or the model's name cannot be a file's name, an id stands twice, or
             the folder holds images of this model that were made otherwise.
-        ChatError: The images would cost more than is allowed; nothing was asked.
+        ServiceError: The images would cost more than is allowed; nothing was asked.
     """
     from tqdm import tqdm
 
     store = ShardStore(output)
     store.check()
-    check_job(generator, images_per_prompt, batch_size)
-    _check_ids(prompts)
+    check_name(generator)
+    ids = [row["prompt_id"] for row in prompts]
+    for prompt_id, count in Counter(ids).items():
+        if not is_folder_name(prompt_id):
+            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder's name; change it")
+        if count > 1:
+            raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = wanted_images(generator, full, images_per_prompt)
@@ -157,7 +169,7 @@ def make_images(
         wanted: The images.
         root: The folder that has `images`.
         batch_size: How many at a time.
-        go_on: Whether an `ImageRefusedError` is the refusal of one image and ends no job.
+        go_on: Whether an `EngineError` that refuses one image ends no job.
 
     Raises:
         EngineError: One that is there was made otherwise, or the generator cannot go on.
@@ -180,37 +192,18 @@ def make_images(
 def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Made]:
     try:
         return generator.make(batch)
-    except ImageRefusedError as error:
-        if not go_on:
+    except EngineError as error:
+        if not (go_on and error.refuses_image):
             raise
         if len(batch) == 1:
             return [Made(None, None, {"refused": str(error)})]
         return [made for image in batch for made in _made(generator, [image], go_on)]
 
 
-def check_job(generator: Generator, images: int, batch_size: int) -> None:
-    """Refuse numbers below 1, and a model whose name cannot be that of a file."""
-    for option, value in (("images per prompt", images), ("batch size", batch_size)):
-        if value < 1:
-            raise EngineError(f"{option} {value}: give 1 or more")
+def check_name(generator: Generator) -> None:
+    """Refuse a model whose name cannot be that of a file."""
     if not _NAME.fullmatch(generator.name):
-        raise EngineError(
-            f"model name {generator.name!r}: letters, digits, dots, _ and - make a file's name; "
-            "give another"
-        )
-
-
-def _check_ids(prompts: Sequence[Mapping[str, str]]) -> None:
-    seen = set()
-    for row in prompts:
-        prompt_id = row["prompt_id"]
-        if not is_folder_name(prompt_id):
-            raise EngineError(
-                f"prompt_id {prompt_id!r:.80} cannot be a folder's name; give another"
-            )
-        if prompt_id in seen:
-            raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
-        seen.add(prompt_id)
+        raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
 
 
 def image_name(generator: Generator, wanted: Wanted) -> str:
@@ -230,10 +223,8 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     except (OSError, TypeError, ValueError):
         raise EngineError(f"{store}/{name} has no readable JSON beside it; remove both") from None
     if lacking := set(_LISTED) - set(note):
-        raise EngineError(
-            f"{store}/{_note_of(name)} has no {min(lacking)!r}, so `pqpp generate` did not write "
-            "it; move it and its image elsewhere"
-        )
+        said = f"has no {min(lacking)!r}; it is not by `pqpp generate`, move it and its image"
+        raise EngineError(f"{store}/{_note_of(name)} {said}")
     return note
 
 
@@ -288,3 +279,103 @@ def list_images(store: ShardStore) -> None:
             line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     store.put(METADATA, "".join(lines).encode())
+
+
+@dataclass
+class GenerateShard:
+    """A job of `pqpp_files.shards`: from the rows of prompts to images, and a row for each.
+
+    The images are what `generate` makes, in the same files; one that is there is not made again, so
+    that a killed job loses one batch and no shard.
+
+    Args:
+        open_generator: Loads what makes them, when the first shard comes.
+        output: The folder; images lie in `images/{prompt_id}/{model}_{i}.png`.
+        images_per_prompt: How many of each.
+        batch_size: How many at a time.
+        column: The column of prompts; those of ids are `prompt_id`.
+
+    Returns:
+        `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
+        `sha256` and `error`: why there is no image of a prompt that is no text, or that the
+        generator refuses while it makes others.
+
+    Example:
+        >>> import pyarrow as pa, tempfile
+        >>> from PIL import Image
+        >>> from pqpp_engines.generate import Generator, Made
+        >>> class Grey(Generator):
+        ...     name, settings = "grey", {}
+        ...     def make(self, wanted):
+        ...         return [Made(Image.new("L", (8, 8), 128)) for one in wanted]
+        >>> job = GenerateShard(Grey, tempfile.mkdtemp(), images_per_prompt=1)
+        >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
+        >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
+        (['a/grey_0.png', None], 'the prompt is a NoneType, not a text')
+    """
+
+    open_generator: Callable[[], Generator]
+    output: str
+    images_per_prompt: int = 2
+    batch_size: int = 1
+    column: str = "prompt"
+
+    @cached_property
+    def generator(self) -> Generator:
+        """What makes the images."""
+        return self.open_generator()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the rows depend on besides the prompts."""
+        return {
+            "job": "generate",
+            "column": self.column,
+            "images_per_prompt": self.images_per_prompt,
+            "model": self.generator.name,
+            **self.generator.settings,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the model behind: each process loads its own."""
+        return {name: value for name, value in vars(self).items() if name != "generator"}
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Make the images, and return what is told of them."""
+        import pyarrow as pa
+
+        check_name(self.generator)
+        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        ids, wrong = ids_of(table, "prompt_id")
+        faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
+        asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
+        good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
+        made: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for image in self._made(good):
+            wanted = image.wanted
+            name = None if image.refusal else image_name(self.generator, wanted)
+            row = {
+                "file_name": name and name.removeprefix(f"{IMAGES}/"),
+                **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
+                "index": wanted.index,
+                ERROR: image.refusal,
+            }
+            made[wanted.prompt_id].append(row)
+        rows: list[dict[str, Any]] = []
+        for prompt, fault in zip(asked, faults, strict=True):
+            about = {**prompt, "model": self.generator.name}
+            each = [{ERROR: fault}] if fault else made[prompt["prompt_id"]]
+            rows += [{**about, **row} for row in each]
+        names = ("prompt_id", "prompt", "model", "index", "file_name", "seed", "flagged", "sha256")
+        kinds = {"index": pa.int64(), "seed": pa.int64(), "flagged": pa.bool_()}
+        schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
+        return pa.Table.from_pylist(rows, schema)
+
+    def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:
+        """Make images in their order; where none at all can be made, it is no fault of a prompt."""
+        wanted = wanted_images(self.generator, prompts, self.images_per_prompt)
+        store = ShardStore(self.output)
+        done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
+        if len(prompts) > 1 and all(image.refusal for image in done):
+            raise EngineError(f"no image of {len(prompts)} prompts can be made: {done[0].refusal}")
+        return sorted(done, key=lambda image: image.wanted.index)

@@ -94,25 +94,6 @@ class EmbedShard:
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
-@dataclass(frozen=True)
-class Embedded:
-    """What a job of embeddings has written.
-
-    Attributes:
-        vectors: Shape (rows, size), or (rows, vectors of each, size).
-        ids: The cells of the column that was embedded.
-        model: That made them.
-        revision: Of the model.
-        left_out: Rows without an embedding.
-    """
-
-    vectors: NDArray[np.float32]
-    ids: list[str]
-    model: str
-    revision: str | None
-    left_out: int
-
-
 def has_embeddings(folder: str | Path) -> bool:
     """Tell whether a folder is the output of a job of shards.
 
@@ -123,8 +104,14 @@ def has_embeddings(folder: str | Path) -> bool:
     return (expanded(folder) / MANIFEST).is_file()
 
 
-def read_embedded(folder: str | Path) -> Embedded:
+def read_embedded(
+    folder: str | Path,
+) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
     """Return the embeddings that a job has written.
+
+    Returns:
+        The vectors, of shape (rows, size) or (rows, vectors of each, size); their ids, the cells of
+        the column that was embedded; model and revision; and how many rows have no embedding.
 
     Raises:
         EngineError: It is another job's folder, shards lack, or no row has an embedding.
@@ -154,7 +141,7 @@ def read_embedded(folder: str | Path) -> Embedded:
     if not ids:
         raise EngineError(f"{folder}: no row has an embedding; look at its column {ERROR}")
     left_out = sum(shard.rows for shard in shards) - len(ids)
-    return Embedded(np.concatenate(parts), ids, model, revision, left_out)
+    return np.concatenate(parts), ids, model, revision, left_out
 
 
 def embed_folder(
@@ -185,9 +172,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise EngineError(
-            f"{path}: give floats of shape (items, size), or (items, vectors of each, size)"
-        )
+        raise EngineError(f"{path}: give floats (items, size), or (items, vectors, size)")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table
@@ -203,9 +188,7 @@ def load_queries(path: str, count: int) -> Any:
     """
     vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:
-        raise EngineError(
-            f"`queries` {path}: no .npy of embeddings (no array of shape (queries, size))"
-        )
+        raise EngineError(f"`queries` {path}: no .npy of embeddings (queries, size)")
     if len(vectors) != count:
         raise EngineError(f"`queries`: {len(vectors)} embeddings for {count} queries")
     return vectors

@@ -57,7 +57,7 @@ class ImageTextEncoder:
 
     Raises:
         EngineError: It has no such features.
-        CheckpointError: There is no such model, or it is not whole.
+        ModelError: There is no such model, or it is not whole.
     """
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
@@ -76,10 +76,8 @@ class ImageTextEncoder:
         self.model = Path(full).name if is_folder else loaded.told.name
         self.revision = loaded.told.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
-            raise EngineError(
-                f"{model} is a {type(self._network).__name__} without image features; name a "
-                "folder or OWNER/REPOSITORY of CLIP, SigLIP, BLIP-2 or the like"
-            )
+            kind = type(self._network).__name__
+            raise EngineError(f"{model} is a {kind} without image features; name CLIP or the like")
 
     @classmethod
     def of(cls, index: Index, folder: str | None = None) -> Self:
@@ -102,10 +100,8 @@ class ImageTextEncoder:
             raise EngineError(f"`model` {folder}: the index was made by {model}; give that one")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            raise EngineError(
-                f"`model` {folder}: its files are not those that the index was made by; give them, "
-                "or build the index again"
-            )
+            said = "its files are not those that the index was made by; build it again"
+            raise EngineError(f"`model` {folder}: {said}")
         return encoder
 
     @property
@@ -139,8 +135,19 @@ class ImageTextEncoder:
             states = _image_states(self._network, self._pixels([image])["pixel_values"])
 
         def odds(some: list[str]) -> Any:
-            tokens = _text_tokens(self._network, self._processor, some)
-            return _match_odds(self._network, states, tokens)
+            model = self._network
+            tokens = _text_tokens(model, self._processor, some)
+            queries = model.query_tokens.expand(len(some), -1, -1)
+            seen = states.expand(len(some), -1, -1)
+            hidden = model.qformer(
+                query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
+                query_length=queries.shape[1],
+                attention_mask=torch.cat([_ones(queries), tokens["attention_mask"]], dim=1),
+                encoder_hidden_states=seen,
+                encoder_attention_mask=_ones(seen),
+            ).last_hidden_state
+            logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
+            return logits[:, 1] - logits[:, 0]
 
         return self._embedded(texts, odds, batch_size)
 
@@ -209,30 +216,6 @@ def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, 
 def _image_states(model: Any, pixel_values: Tensor) -> Tensor:
     """Return what the Q-Former sees of each image, (images, patches, size)."""
     return model.vision_model(pixel_values=pixel_values).last_hidden_state
-
-
-def _match_odds(model: Any, states: Tensor, tokens: dict[str, Tensor]) -> Tensor:
-    """Return the log-odds that each text matches an image, (texts,).
-
-    Args:
-        model: The model.
-        states: Of one image, from `_image_states`.
-        tokens: Of the texts, from `_text_tokens`.
-    """
-    import torch
-
-    count = len(tokens["input_ids"])
-    queries = model.query_tokens.expand(count, -1, -1)
-    seen = states.expand(count, -1, -1)
-    hidden = model.qformer(
-        query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
-        query_length=queries.shape[1],
-        attention_mask=torch.cat([_ones(queries), tokens["attention_mask"]], dim=1),
-        encoder_hidden_states=seen,
-        encoder_attention_mask=_ones(seen),
-    ).last_hidden_state
-    logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
-    return logits[:, 1] - logits[:, 0]
 
 
 def _ones(states: Tensor) -> Tensor:

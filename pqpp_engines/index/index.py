@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
 CONFIG, INDEX, IDS, CARD = FILES
 _EXACT = "SQfp16"  # faiss's name of vectors in 16 bits
-_TYPES = {"model": str, "size": int, "vectors_per_id": int, "factory": str, "crc32": dict}
 _AT_ONCE = 2_048  # vectors that are held in 32 bits
 _TRAINED_ON = 262_144  # vectors at most, of which an approximate index learns its cells
 _MORE = 8  # candidates for each result that is wanted, of which the exact vectors choose
@@ -97,7 +96,7 @@ class Index:
             counts.
 
         Raises:
-            EngineError: The queries have another size, or k is below 1.
+            EngineError: The queries have another size.
         """
         vectors, per = _unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
@@ -105,8 +104,6 @@ class Index:
                 f"queries of shape {vectors.shape}, the index has {self.config['size']} numbers; "
                 f"embed them by {self.config['model'] or 'the same model'}"
             )
-        if k < 1:
-            raise EngineError(f"k is {k}; give 1 or more")
         k = min(k, len(self))
         scores, found = (self._exact if exact else self._faiss).search(vectors, k * per)
         short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
@@ -115,9 +112,7 @@ class Index:
         places = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
-            items, first = np.unique(
-                items, return_index=True
-            )  # the best vector of each comes first
+            items, first = np.unique(items, return_index=True)  # the best vector of each
             best = np.argsort(-scores[row, first], kind="stable")[:k]
             places[row], cosines[row] = items[best], scores[row, first[best]]
         return places, cosines
@@ -135,10 +130,8 @@ class Index:
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
-            raise EngineError(
-                f"embeddings of shape {np.shape(embeddings)}; the index has {per} vectors an item "
-                f"of {size} numbers"
-            )
+            given = np.shape(embeddings)[1:]
+            raise EngineError(f"embeddings of {given}; the index has {per} of {size} an item")
         return self._write_larger(_unit_parts(embeddings), ids, output or self.folder)
 
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
@@ -148,9 +141,7 @@ class Index:
             if value != others:
                 raise EngineError(f"the {name} differs: {value} and {others}; build both alike")
         if resolved(output) in (resolved(self.folder), resolved(other.folder)):
-            raise EngineError(
-                f"{output} is one of the two; name another folder, or grow one by `pqpp search add`"
-            )
+            raise EngineError(f"{output} is one of the two; name another folder")
         store, total = other._exact, other._faiss.ntotal
         starts = range(0, total, _AT_ONCE)
         parts = (store.reconstruct_n(start, min(_AT_ONCE, total - start)) for start in starts)
@@ -337,11 +328,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
     faiss may read beyond the end of a file that was cut or changed, and end the process.
     """
     config = read_foreign_json(folder / CONFIG)
-    for name, kind in _TYPES.items():
-        if type(config[name]) is not kind:
-            raise ValueError(f"{CONFIG}: {name} is {config[name]!r:.40}")
-    if not isinstance(config["revision"], str | None):
-        raise ValueError(f"{CONFIG}: revision is no text")
+    texts = config["model"], config["factory"], config["revision"] or ""
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{CONFIG}: model, factory or revision is no text")
     for name in (INDEX, IDS):
         if _checksum(folder / name) != config["crc32"][name]:
             raise ValueError(f"{name} is not what was written")

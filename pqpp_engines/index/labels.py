@@ -64,7 +64,7 @@ def preliminary_relevance(
         Equal scores in the order in which the images first stand.
 
     Raises:
-        EngineError: There is no query or caption, or a number is out of range.
+        EngineError: There is no query or caption.
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
@@ -76,11 +76,6 @@ def preliminary_relevance(
         raise EngineError("no queries or no captions came; give a line for each")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
-    least = 0 if embed is None else -1
-    if not least <= threshold <= 1:
-        raise EngineError(f"threshold {threshold}: give a number from {least} to 1")
-    if most < 1 or refined_from < 0:
-        raise EngineError(f"{most} images, refined from {refined_from}: give 1 and 0 or more")
     import pandas as pd
 
     places, names = pd.factorize(np.array(images, dtype=object))

@@ -101,19 +101,11 @@ class Retriever:
         if wanted == 0:
             return 0
         if wanted < self.k:
-            raise EngineError(
-                f"`rerank` {wanted}: `k` {self.k} results need as many candidates; give more"
-            )
+            raise EngineError(f"`rerank` {wanted}: give `k` {self.k} or more")
         if not self.encoder.can_match:
-            raise EngineError(
-                f"`rerank`: {self.encoder.model} has no head that matches a text and an image, as "
-                "BLIP-2 has; leave it out"
-            )
+            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; leave it out")
         if self.image_dir is None:
-            raise EngineError(
-                f"`image_dir`: {self.encoder.model} looks at the images again to rank them; name "
-                "their folder, or give `rerank` 0"
-            )
+            raise EngineError("`image_dir`: name the images' folder, or give `rerank` 0")
         return wanted
 
     @property
@@ -259,10 +251,8 @@ def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            raise EngineError(
-                f"`output` {path}: TREC's format has no blanks, {column} {wrong!r:.60} has; name a "
-                "file in .parquet"
-            )
+            said = f"TREC's format has no blanks, {column} {wrong!r:.60} has; write .parquet"
+            raise EngineError(f"`output` {path}: {said}")
 
 
 def trec_text(run: Mapping[str, Sequence]) -> str:

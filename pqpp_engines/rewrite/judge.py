@@ -10,7 +10,6 @@ captions of a pair, by the pair's cosine. Chance is not shared, so what the most
 part of the variance that is no chance.
 """
 
-import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -82,7 +81,7 @@ class Judge:
             probability of one half or more.
 
     Raises:
-        EngineError: The predictor does not know how sure it is, or a number is out of range.
+        EngineError: The predictor does not know how sure it is.
         PredictorError: NLTK's WordNet or stopwords are not installed.
 
     Example:
@@ -102,12 +101,6 @@ class Judge:
         most_added: float = 1.0,
         entailment: str | None = None,
     ) -> None:
-        if not 0 <= confidence < 1:
-            raise EngineError(f"confidence {confidence}: give a number from 0 to below 1")
-        if not most_added >= 0:
-            raise EngineError(f"most_added {most_added}: give 0 or more")
-        if not (math.isfinite(margin) and margin >= 0):
-            raise EngineError(f"margin {margin}: give 0 or more")
         self.target, self.margin, self.confidence = target, margin, confidence
         self.least_cosine, self.most_added = least_cosine, most_added
         self.predictor_name = predictor
@@ -148,9 +141,7 @@ class Judge:
             if not reason and not probability > self.confidence:
                 reason = f"{TOO_UNSURE}: {probability:.0%} is the probability of being better"
             figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
-            beside = (
-                float(predicted.values[at, 1] - predicted.values[0, 1]) if self.beside else None
-            )
+            beside = float(np.subtract(*predicted.values[[at, 0], 1])) if self.beside else None
             words = added, lost, beside, entails
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures, *words))
         return verdicts
@@ -222,9 +213,8 @@ class Judge:
         most = float(shared_error(known, target, 1.0)) if self.predictor.has_space else 0.0
         shared = shared_error(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
-        return np.sqrt(
-            np.maximum((most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance, 0.0)
-        )
+        variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def _cosines(self, texts: list[str]) -> np.ndarray:
         """Return each text's cosine with the first; 1 where the predictor has no space."""
@@ -242,7 +232,7 @@ class Entailment:
         name: Its folder or OWNER/NAME, trained on pairs as those of MNLI.
 
     Raises:
-        CheckpointError: It cannot be had, or is no classifier.
+        ModelError: It cannot be had, or is no classifier.
         EngineError: None of its labels is entailment.
     """
 

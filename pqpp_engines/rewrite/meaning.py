@@ -9,8 +9,7 @@ between two content words counts, and in which order, by WordNet's verbs and a l
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -91,17 +90,19 @@ def meaning_lost(original: str, rewrite: str) -> str:
     """
     original, rewrite = without_request(original), without_request(rewrite)
     before, after = _words(original), _words(rewrite)
-    for name, count in (("numbers", _numbers), ("negations", _negations)):
-        counted, counted_after = count(before), count(after)
-        if counted != counted_after:
-            return f"{name} differ: {_told(counted)} became {_told(counted_after)}"
+    numbers, numbers_after = _numbers(before), _numbers(after)
+    if numbers != numbers_after:
+        return f"numbers differ: {_told(numbers)} became {_told(numbers_after)}"
+    negated, negated_after = (["negation"] * sum(map(_negates, words)) for words in (before, after))
+    if negated != negated_after:
+        return f"negations differ: {_told(negated)} became {_told(negated_after)}"
     places = {_PLACE_OF[word] for word in before if word in _PLACE_OF}
     lost = sorted(places - {_PLACE_OF[word] for word in after if word in _PLACE_OF})
     if lost:
         return f"the place is lost: {lost[0]}"
     if lost := missing(original, rewrite):
         return f"a word is lost: {lost[0]}"
-    turned = turned_round(_words(original, True), _words(rewrite, True), _is_content, _stands_for)
+    turned = turned_round(_words(original, True), _words(rewrite, True))
     return f"turned round: {' '.join(turned)}" if turned else ""
 
 
@@ -168,23 +169,22 @@ def _words(text: str, with_stops: bool = False) -> list[str]:
     return [word.replace("’", "'") for word in pattern.findall(text.casefold())]
 
 
-def _numbers(words: list[str]) -> Counter:
+def _numbers(words: list[str]) -> list[int]:
     numbers = (_NUMBERS.get(word, int(word) if word.isdecimal() else None) for word in words)
-    return Counter(number for number in numbers if number is not None)
+    return sorted(number for number in numbers if number is not None)
 
 
-def _negations(words: list[str]) -> Counter:
-    """Count negations; which word says it may change."""
-    return Counter("negation" for word in words if word in _NEGATIONS or word.endswith("n't"))
-
-
-def _told(counted: Counter) -> str:
-    return ", ".join(str(element) for element in sorted(counted.elements())) or "none"
+def _told(counted: Sequence) -> str:
+    return ", ".join(map(str, counted)) or "none"
 
 
 def _is_content(word: str) -> bool:
-    is_counted = word in _NUMBERS or word.isdecimal() or word in _NEGATIONS or word.endswith("n't")
+    is_counted = word in _NUMBERS or word.isdecimal() or _negates(word)
     return not is_counted and not (word in _PLACE_OF or word in _LIGHT or word in stopwords())
+
+
+def _negates(word: str) -> bool:
+    return word in _NEGATIONS or word.endswith("n't")
 
 
 @lru_cache(maxsize=100_000)
@@ -230,73 +230,61 @@ class Relation(NamedTuple):
     other: str
 
 
-def turned_round(
-    before: Sequence[str],
-    after: Sequence[str],
-    is_content: Callable[[str], bool],
-    stands_for: Callable[[str, str], bool],
-) -> Relation | None:
+def turned_round(before: Sequence[str], after: Sequence[str]) -> Relation | None:
     """Return the first relation of a prompt that a rewrite has only the other way round.
 
     Args:
         before: The words of the prompt, in small letters, with its commas and stops as words.
         after: Those of the rewrite.
-        is_content: Whether a word is more than grammar.
-        stands_for: Whether the first word can stand for the second.
 
     Example:
-        >>> is_content, same = (lambda word: len(word) > 2), (lambda one, other: one == other)
-        >>> turned_round("a cat on a dog".split(), "a dog on a cat".split(), is_content, same)
+        >>> turned_round("a cat on a dog".split(), "a dog on a cat".split())
         Relation(one='cat', word='on', other='dog')
-        >>> turned_round("a cat on a dog".split(), "on a dog a cat".split(), is_content, same)
+        >>> turned_round("a cat on a dog".split(), "on a dog a cat".split())
     """
-    pairs = list(_relations(after, is_content))
-    for asked in _relations(before, is_content):
+    pairs = list(_relations(after))
+    for asked in _relations(before):
         same = [
             pair
             for pair in pairs
             if pair.word == asked.word
             or (
                 _PREPOSITIONS.isdisjoint((pair.word, asked.word))
-                and (_verb(pair.word) == _verb(asked.word) or stands_for(pair.word, asked.word))
+                and (_verb(pair.word) == _verb(asked.word) or _stands_for(pair.word, asked.word))
             )
         ]
-        kept = any(
-            stands_for(pair.one, asked.one) and stands_for(pair.other, asked.other) for pair in same
-        )
-        turned = any(
-            stands_for(pair.one, asked.other) and stands_for(pair.other, asked.one) for pair in same
+        kept, turned = (
+            any(_stands_for(pair.one, one) and _stands_for(pair.other, other) for pair in same)
+            for one, other in ((asked.one, asked.other), (asked.other, asked.one))
         )
         if turned and not kept:
             return asked
     return None
 
 
-def _relations(words: Sequence[str], is_content: Callable[[str], bool]) -> Iterator[Relation]:
+def _relations(words: Sequence[str]) -> Iterator[Relation]:
     """Give each relation word with the nearest head before it and the head of what follows it."""
     for at, word in enumerate(words):
-        if not (word in _PREPOSITIONS or (is_content(word) and _verb(word))):
+        if not (word in _PREPOSITIONS or (_is_content(word) and _verb(word))):
             continue
-        before = _head_before(words, at, is_content)
-        other, passive = _head_after(words, at, is_content)
+        before = _head_before(words, at)
+        other, passive = _head_after(words, at)
         if before and other and before != other:
             yield Relation(other, word, before) if passive else Relation(before, word, other)
 
 
-def _head_before(words: Sequence[str], at: int, is_content: Callable[[str], bool]) -> str:
+def _head_before(words: Sequence[str], at: int) -> str:
     """Return the content word right before, past auxiliaries; none behind a comma or an "and"."""
     for word in reversed(words[:at]):
         if word in _BREAKS or not word[0].isalnum():
             return ""
         if word in _AUXILIARIES or word in _PREPOSITIONS:
             continue
-        return word if is_content(word) and not _ends_verbally(word) else ""
+        return word if _is_content(word) and not _ends_verbally(word) else ""
     return ""
 
 
-def _head_after(
-    words: Sequence[str], at: int, is_content: Callable[[str], bool]
-) -> tuple[str, bool]:
+def _head_after(words: Sequence[str], at: int) -> tuple[str, bool]:
     """Return the last content word of the run that follows, and whether "by" stands before it."""
     head, passive = "", False
     for word in words[at + 1 :]:
@@ -305,7 +293,7 @@ def _head_after(
         elif word in _BREAKS or word in _PREPOSITIONS or not word[0].isalnum():
             if head or word not in _PREPOSITIONS:
                 break
-        elif is_content(word) and not (head and _ends_verbally(word)):
+        elif _is_content(word) and not (head and _ends_verbally(word)):
             head = word
         elif head:
             break

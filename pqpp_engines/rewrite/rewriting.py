@@ -11,9 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jsonschema
-
-from pqpp_backbones.chat.chat import Chat, ChatError, Request, json_of
+from pqpp_backbones.chat.chat import Chat, Request, ServiceError, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import Judge
@@ -45,16 +43,11 @@ class Writer:
         count: Rewrites of each prompt.
         target: What shall become better: for one of retrieval it is told to expand a query.
         instruction: What it is told; one of the files beside this one if left out.
-
-    Raises:
-        EngineError: The count is below 1.
     """
 
     def __init__(
         self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
     ) -> None:
-        if count < 1:
-            raise EngineError(f"{count} rewrites: give 1 or more")
         measure = measure_of(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
@@ -65,7 +58,7 @@ class Writer:
         """Refuse, before anything is asked, what would cost more than is allowed.
 
         Raises:
-            ChatError: It would.
+            ServiceError: It would.
         """
         self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
 
@@ -73,9 +66,10 @@ class Writer:
         """Return the rewrites of a prompt, each once; none where no reply can be read.
 
         Raises:
-            ChatError: There is no reply.
-            ChatError: The limit is reached.
+            ServiceError: There is no reply, or the limit is reached.
         """
+        import jsonschema
+
         for seed in range(_TRIES):
             # Out of the block: no reply, or none allowed, is no reply that cannot be read.
             reply = self.chat.ask(self._request(prompt, seed))
@@ -103,17 +97,12 @@ class Synonyms:
     Args:
         count: Candidates of each query, at most.
 
-    Raises:
-        EngineError: The count is below 1.
-
     Example:
         >>> Synonyms(4)("a couch")
         ['a couch sofa', 'a sofa', 'a couch lounge', 'a lounge']
     """
 
     def __init__(self, count: int = 8) -> None:
-        if count < 1:
-            raise EngineError(f"{count} rewrites: give 1 or more")
         self.count = count
 
     def __call__(self, prompt: str) -> list[str]:
@@ -153,7 +142,7 @@ class Rewritten(NamedTuple):
 
     columns: dict[str, list]
     verdicts: list[dict[str, Any]]
-    error: ChatError | None = None
+    error: ServiceError | None = None
     stopped_at: int = 0
 
 
@@ -176,12 +165,12 @@ def rewrite_all(
 
     verdicts: list[dict[str, Any]] = []
     best: list[Any] = []
-    error: ChatError | None = None
+    error: ServiceError | None = None
     stopped_at = 0
     for prompt in tqdm(prompts, unit="prompt", disable=not progress):
         try:
             candidates = write(prompt) if prompt.strip() and error is None else []
-        except ChatError as failure:
+        except ServiceError as failure:
             error, candidates, stopped_at = failure, [], len(best)
         judged = judge.rank(prompt, candidates) if candidates else []
         verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]
@@ -236,7 +225,7 @@ def write_study(
         How many prompts are in the study.
 
     Raises:
-        EngineError: No prompt was rewritten, two have one id, or there are no images.
+        EngineError: No prompt was rewritten.
 
     Example:
         >>> import tempfile
@@ -248,10 +237,6 @@ def write_study(
         7-0,a cat,7-original/sdxl_0.png,original
         7-0,a cat,7-rewritten/sdxl_0.png,rewritten
     """
-    if images_per_prompt < 1:
-        raise EngineError(f"images per prompt {images_per_prompt}: give 1 or more")
-    if len(set(prompt_ids)) < len(prompt_ids):
-        raise EngineError("two prompts have one prompt_id; give each one of its own")
     place = expanded(folder)
     check_output_folder(place)
     prompts: list[tuple[Any, ...]] = []
@@ -270,5 +255,5 @@ def write_study(
         columns = {
             name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
         }
-        write_whole(place / file, "".join(table_text("csv", [columns])))
+        write_whole(place / file, table_text("csv", columns))
     return len(prompts) // 2

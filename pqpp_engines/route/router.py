@@ -11,18 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from pqpp_engines.errors import EngineError
+from pqpp_engines.route import routes as rules
 from pqpp_engines.route.answers import Asking, Decision, Log, RoutedAnswer, answer_all
-from pqpp_engines.route.routes import (
-    KIND,
-    Account,
-    Route,
-    Rule,
-    check_routes,
-    choose,
-    digest_of,
-    price_for,
-    read_router,
-)
+from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.paths import expanded
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub import is_repository_id
@@ -69,7 +60,7 @@ class Router:
         self.routes, self.rule, self.price = tuple(routes), rule, price
         self.shares, self.prompts, self.revision = dict(shares or {}), prompts, revision
         self.account = Account()
-        check_routes(self.routes, rule)
+        rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
         self.predictor.columns_for([route.target for route in self.routes])
@@ -118,8 +109,8 @@ class Router:
         if len(texts) < LEAST:
             raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
         worth, far = router._worth(texts)
-        router.price = price_for(worth, router._costs, far, rule)
-        chosen = choose(worth, router._costs, far, rule, router.price)
+        router.price = rules.price_for(worth, router._costs, far, rule)
+        chosen = rules.choose(worth, router._costs, far, rule, router.price)
         counts = np.bincount(chosen, minlength=len(router.routes))
         router.shares = {
             route.name: round(float(n) / len(texts), 6)
@@ -154,7 +145,7 @@ class Router:
         if not texts:
             return []
         worth, far = self._worth(texts)
-        chosen = choose(worth, self._costs, far, self.rule, self.price)
+        chosen = rules.choose(worth, self._costs, far, self.rule, self.price)
         self._warn_of_other_prompts(chosen)
         if account is not None:
             chosen = account.choose(worth, self._costs, far, self.rule, self.price)
@@ -215,7 +206,7 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one for each route")
         texts = read_prompts(prompts)
-        diary = Log(log, digest_of(self._facts()), texts, log_prompts)
+        diary = Log(log, rules.digest_of(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account
         decisions = self.decide(texts, account)
         costs = {route.name: route.cost for route in self.routes}
@@ -227,8 +218,8 @@ class Router:
         facts = self._facts()
         place = expanded(folder)
         with whole_folder(place, (FILE, CARD)) as beside:
-            record = {"model_type": KIND, **facts}
-            text = json.dumps({**record, "sha256": digest_of(record)}, indent=1) + "\n"
+            record = {"model_type": rules.KIND, **facts}
+            text = json.dumps({**record, "sha256": rules.digest_of(record)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return place
@@ -249,18 +240,12 @@ class Router:
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         path = folder / FILE
         if not path.is_file():
-            raise EngineError(
-                f"{name_or_path} has no {FILE}; name a folder that a router was saved in"
-            )
-        saved = read_router(path)
+            raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
+        saved = rules.read_router(path)
         return cls(
             [Route(**route) for route in saved["routes"]],
             Rule(**saved["rule"]),
-            saved["predictor"],
-            saved["price"],
-            saved["shares"],
-            saved["prompts"],
-            saved.get("revision"),
+            *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
         )
 
     def _facts(self) -> dict[str, Any]:

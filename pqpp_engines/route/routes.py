@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.errors import in_a_line
@@ -311,7 +311,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """
     try:
         router = read_foreign_json(path)
-    except CheckpointError:
+    except ModelError:
         raise  # it says what is wrong
     except ValueError as error:
         reason = in_a_line(error, named=False)[:100]
@@ -326,8 +326,7 @@ def read_router(path: Path) -> dict[str, Any]:
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]
         if any(shares) and not abs(sum(shares) - 1) <= 0.001:
             raise ValueError("the shares are not 1 in all")
-        texts = [router["predictor"], router["revision"] or "", *(one.target for one in routes)]
-        if not all(isinstance(text, str) for text in texts) or isinstance(router["price"], str):
+        if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
             raise ValueError("a text is none")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price and prompts are no numbers")

@@ -230,7 +230,16 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
     judged = {name: with_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
         raise FeedbackError("people have answered on no image that has a verdict or a score")
-    tables = [_agreement_by(column, judged) for column in ("task", "generator")]
+    tables = []
+    for column in ("task", "generator"):
+        lines = []
+        for name, (some, answers) in judged.items():
+            pairs = list(zip(some, answers, strict=True))
+            for group in (None, *sorted({row[column] for row in some if row[column]})):
+                those = [pair for pair in pairs if group in (None, pair[0][column])]
+                lines.append({"routine": name, column: group or "all", **_figures(those)})
+        about = f"agreement_by_{column}", f"Agreement by {column}"
+        tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
     calibrated = [{"routine": name, **_calibration(*judged[name])} for name in enough]
     saved = [{"routine": name, **_saved(by_routine[name], people)} for name in enough]
@@ -246,17 +255,6 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
 def _score_of(row: Row) -> float | None:
     value = row["score"] if row["score"] is not None else row["verdict"]
     return None if value is None else float(value)
-
-
-def _agreement_by(column: str, judged: Mapping[str, tuple[list[Row], list[bool]]]) -> Figures:
-    lines = []
-    for name, (rows, answers) in judged.items():
-        pairs = list(zip(rows, answers, strict=True))
-        for group in (None, *sorted({row[column] for row in rows if row[column]})):
-            some = [pair for pair in pairs if group in (None, pair[0][column])]
-            lines.append({"routine": name, column: group or "all", **_figures(some)})
-    columns = ["routine", column, *FIGURES, "rank"]
-    return Figures(f"agreement_by_{column}", f"Agreement by {column}", columns, lines)
 
 
 def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:

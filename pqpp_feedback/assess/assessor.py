@@ -73,7 +73,7 @@ class Assessor(abc.ABC):
             pictures: What each was generated from.
 
         Raises:
-            ImageError: An image cannot be assessed. Each is then tried by itself, as after any
+            FeedbackError: An image cannot be assessed. Each is then tried by itself, as after any
                 other error but those of models, services and budgets.
         """
 
@@ -91,7 +91,7 @@ class Assessor(abc.ABC):
         """Refuse before the start what would cost more than is allowed.
 
         Raises:
-            ChatError: It would.
+            ServiceError: It would.
         """
 
     def notes(self) -> list[str]:

@@ -19,7 +19,7 @@ from pqpp_feedback.assess.agreement import agreement, agreement_in_words
 from pqpp_feedback.assess.people import PeopleSay
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.assess.verdicts import evidence_of, reading_evidence
-from pqpp_feedback.errors import FeedbackError, ImageError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
@@ -175,7 +175,7 @@ def _source(root: Path, image: str, page: Path, embedded: bool) -> str | None:
         return urllib.parse.quote(Path(os.path.relpath(path, page.parent)).as_posix())
     try:
         small = open_picture(path)
-    except ImageError:
+    except FeedbackError:
         return None
     small.thumbnail((_SIDE, _SIDE))
     return _data("jpeg", small)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pqpp_feedback.errors import FeedbackError, ImageError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, open_image
 from pqpp_files.paths import expanded
@@ -215,7 +215,7 @@ def open_picture(path: str | Path | bytes) -> Any:
     """Return an image as RGB, of an animation the first frame, a very large one made smaller.
 
     Raises:
-        ImageError: It cannot be read, or has a side of less than `SHORTEST` pixels.
+        FeedbackError: It cannot be read, or has a side of less than `SHORTEST` pixels.
 
     Example:
         >>> import tempfile
@@ -228,11 +228,11 @@ def open_picture(path: str | Path | bytes) -> Any:
     try:
         image = open_image(path, longest=LONGEST)
     except FileError as error:
-        raise ImageError(f"it could not be read ({type(error.__context__).__name__})") from None
+        raise FeedbackError(f"it could not be read ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
         fewest = f"{SHORTEST} x {SHORTEST} are the fewest"
-        raise ImageError(f"it has {width} x {height} pixels, {fewest}")
+        raise FeedbackError(f"it has {width} x {height} pixels, {fewest}")
     return image
 
 

@@ -18,12 +18,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_backbones.chat.chat import ChatError
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
 from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
 from pqpp_feedback.assess.verdicts import made_by, verdict_row, verdict_table, write_verdicts
-from pqpp_feedback.errors import FeedbackError, ImageError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import MissingExtraError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
@@ -95,7 +94,7 @@ def assess(
     Raises:
         FeedbackError: There is no picture or no assessor, or the table holds other assessors'
             verdicts.
-        ChatError: It would cost more than is allowed.
+        ServiceError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 
     Example:
@@ -206,7 +205,7 @@ def _opened(picture: Picture) -> Any:
         return f"the image {picture.problem}"
     try:
         return open_picture(picture.content or picture.path)
-    except ImageError as error:
+    except FeedbackError as error:
         return f"the image cannot be assessed: {error}"
 
 
@@ -228,7 +227,7 @@ def _judged(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Ju
         if ends_the_run(error):
             raise
         if len(pairs) == 1:
-            why = str(error) if isinstance(error, ImageError) else in_a_line(error)
+            why = str(error) if isinstance(error, FeedbackError) else in_a_line(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
     return [judged for pair in pairs for judged in _judged(assessor, [pair])]
 
@@ -237,11 +236,12 @@ def ends_the_run(error: Exception) -> bool:
     """Return whether an error is of a model or a service, which no other image can change.
 
     Example:
-        >>> ends_the_run(ImageError("too small")), ends_the_run(ZeroDivisionError())
+        >>> ends_the_run(FeedbackError("too small")), ends_the_run(ZeroDivisionError())
         (False, False)
     """
-    is_of_a_model = isinstance(error, ChatError | CheckpointError | MissingExtraError)
-    return is_of_a_model and not getattr(error, "refuses_content", False)
+    is_of_a_model = isinstance(error, ModelError | MissingExtraError)
+    of_one_image = isinstance(error, FeedbackError) or getattr(error, "refuses_content", False)
+    return is_of_a_model and not of_one_image
 
 
 @dataclass

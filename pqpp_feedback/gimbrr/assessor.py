@@ -52,8 +52,7 @@ class GimbrrAssessor(Assessor):
         """Return what the eyes that a prompt's task needs have seen of its image."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
         for role, eye in self._eyes.items():
-            names = {n: _names_for(role, picture) for n, picture in enumerate(pictures)}
-            names = {number: some for number, some in names.items() if some}
+            names = {n: some for n, p in enumerate(pictures) if (some := _names_for(role, p))}
             if names and eye is not None:
                 with self.timed(role):
                     seen = eye.look([images[number] for number in names], list(names.values()))

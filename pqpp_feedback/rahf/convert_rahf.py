@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 from transformers import T5Config, ViTConfig, ViTImageProcessor
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
@@ -58,26 +58,26 @@ def read_weights(path: str | Path) -> StateDict:
         path: A safetensors file, or a file of `torch.save` that holds tensors only.
 
     Raises:
-        CheckpointError: The file is missing, damaged, or holds other things than tensors.
+        ModelError: The file is missing, damaged, or holds other things than tensors.
     """
     path = Path(path)
     try:
         if path.suffix == ".safetensors":
-            return load_tensors(path, "", CheckpointError, "torch")
+            return load_tensors(path, "", ModelError, "torch")
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except CheckpointError:
+    except ModelError:
         raise
     except Exception as error:  # its text may advise to run what the file holds
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the path, or save its state_dict as safetensors"
         wrong = f"{path} cannot be read, or holds other things than tensors ({reason})"
-        raise CheckpointError(f"{wrong}; {remedy}") from None
+        raise ModelError(f"{wrong}; {remedy}") from None
     for name in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(name), Mapping):
             content = content[name]
     values = content.values() if isinstance(content, Mapping) else [None]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        raise CheckpointError(f"{path} holds no state_dict of tensors; give one")
+        raise ModelError(f"{path} holds no state_dict of tensors; give one")
     return dict(content)
 
 
@@ -90,7 +90,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         weights: By their published names.
 
     Raises:
-        CheckpointError: A part is missing or has an unexpected shape.
+        ModelError: A part is missing or has an unexpected shape.
     """
     # A model saved from several devices puts `module.` before each name.
     layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
@@ -102,7 +102,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
         reason = in_a_line(error, named=False)
-        raise CheckpointError(f"the weights do not fit together ({reason}); check them") from None
+        raise ModelError(f"the weights do not fit together ({reason}); check them") from None
     return model
 
 
@@ -110,7 +110,7 @@ class Layout(dict):
     """StateDict by their published names; one that is not there is an error."""
 
     def __missing__(self, name: str) -> torch.Tensor:
-        raise CheckpointError(f"the weights have no {name!r}; check the layout")
+        raise ModelError(f"the weights have no {name!r}; check the layout")
 
     def under(self, prefix: str) -> StateDict:
         """Return what is under a prefix, in the order of its numbers, the prefix taken off."""
@@ -126,7 +126,7 @@ class Layout(dict):
             if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
         ]
         if not numbers:
-            raise CheckpointError(f"the weights have no layers under {prefix!r}; check the layout")
+            raise ModelError(f"the weights have no layers under {prefix!r}; check the layout")
         return numbers
 
     def count(self, prefix: str) -> int:
@@ -213,7 +213,7 @@ def _vision_config(vit: Layout) -> ViTConfig:
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
     if grid * grid != positions - 1:
-        raise CheckpointError(f"{positions} positions are no square of patches and a class token")
+        raise ModelError(f"{positions} positions are no square of patches and a class token")
     return ViTConfig(
         hidden_size=size,
         intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],

@@ -107,7 +107,7 @@ class FeedbackModel:
             token: An access token for a private repository, or `True` for the stored one.
 
         Raises:
-            CheckpointError: There is no usable model; the token is never in the message.
+            ModelError: There is no usable model; the token is never in the message.
             MissingExtraError: torch or transformers is not installed.
         """
         with needing("RAHF", "models"):
@@ -209,7 +209,7 @@ def push_feedback_model(
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
-        CheckpointError: the folder holds no usable model.
+        ModelError: the folder holds no usable model.
         HubError: the Hub cannot be reached or refuses; one line says why and what to do.
     """
     require_repository_id(repo_id)

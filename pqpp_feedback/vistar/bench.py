@@ -113,9 +113,8 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
             continue
         preferred = _CHOICES.get(choice.strip().lower())
         if preferred is None:
-            raise FeedbackError(
-                f"{table.place_of(row)}: choice is {choice!r:.40}; write a, b or tie"
-            )
+            place = table.place_of(row)
+            raise FeedbackError(f"{place}: choice is {choice!r:.40}; write a, b or tie")
         choices.append({"images": images, "preferred": preferred, "angle": angles[row]})
     return choices
 

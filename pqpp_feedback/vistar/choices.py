@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import ImageError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -68,6 +68,6 @@ def asked(picture: Picture, name: str) -> Any:
         return given
     pairs = picture.about.get("parameters") or {}
     if not isinstance(pairs, Mapping):
-        raise ImageError("its `parameters` are a text; keep prompts as Parquet or JSON lines")
+        raise FeedbackError("its `parameters` are a text; keep prompts as Parquet or JSON lines")
     values = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
     return values.get(name)

@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.chat.chat import Chat, Request, json_of
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, validate_questionnaire
-from pqpp_feedback.errors import FeedbackError, ImageError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of_parts
@@ -59,9 +59,9 @@ class Questionnaires:
         """Return a prompt's questionnaire, written now if it has none.
 
         Raises:
-            FeedbackError: The kept file is damaged or another prompt's.
-            ImageError: There is none and nobody who writes it, or what was written is not usable.
-            ChatError: The language model does not reply.
+            FeedbackError: There is none and nobody who writes it, or the one kept or written is not
+                usable.
+            ServiceError: The language model does not reply.
         """
         path = self.path(prompt)
         if path.is_file():
@@ -75,7 +75,7 @@ class Questionnaires:
                 raise FeedbackError(f"{lacking}; move it away to have a new one") from None
             return entry["questionnaire"]
         if self.writer is None:
-            raise ImageError("the prompt has no questionnaire; name a model that writes one")
+            raise FeedbackError("the prompt has no questionnaire; name a model that writes one")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,
@@ -97,7 +97,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     divided by their sum, others are refused.
 
     Raises:
-        ImageError: No try gave a usable one.
+        FeedbackError: No try gave a usable one.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -120,7 +120,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
-    raise ImageError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
+    raise FeedbackError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
 
 
 def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:

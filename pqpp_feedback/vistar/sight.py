@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from pqpp_backbones.pretrained import Model, load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import apart, listed, unit_rows
-from pqpp_feedback.errors import ImageError, check_choice
+from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_files.extras import needing
 
@@ -70,7 +70,7 @@ class Sight:
         """Return the model of a role, loaded at first use: `Loaded`, or a `DetectorEye`.
 
         Raises:
-            CheckpointError: It cannot be had, in one line.
+            ModelError: It cannot be had, in one line.
         """
         if role not in self._loaded:
             name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
@@ -98,13 +98,21 @@ class Sight:
         """
         words = listed(asked(picture, "objects")) or choices("sight")["usual_objects"]
         key = "\n".join(words)
-        return self._once(f"objects {key}", picture, lambda: self._objects(smaller(image), words))
+
+        def look() -> Objects:
+            small = smaller(image)
+            boxes = self.detect(small, words)[: choices("sight")["most_objects"]]
+            masks, sure = self.segment(small, [box["box"] for box in boxes])
+            pairs = zip(boxes, sure, strict=True)
+            return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
+
+        return self._once(f"objects {key}", picture, look)
 
     def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
         """Return (height, width), the distance of each pixel along the view.
 
         Raises:
-            ImageError: The model sees one distance everywhere, which tells nothing.
+            FeedbackError: The model sees one distance everywhere, which tells nothing.
         """
         return self._once("depth", picture, lambda: self._depth(smaller(image)))
 
@@ -115,12 +123,6 @@ class Sight:
             if len(self._seen) > _KEPT:
                 del self._seen[next(iter(self._seen))]
         return self._seen[key]
-
-    def _objects(self, image: Any, words: Sequence[str]) -> Objects:
-        boxes = self.detect(image, words)[: choices("sight")["most_objects"]]
-        masks, sure = self.segment(image, [box["box"] for box in boxes])
-        seen = [{**box, "score": box["score"] * iou} for box, iou in zip(boxes, sure, strict=True)]
-        return seen, masks
 
     def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
         """Return what a role's processor makes of inputs, and its model of that."""
@@ -276,15 +278,15 @@ def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return depth that differs by more than rounding.
 
     Raises:
-        ImageError: It is the same everywhere, or no number, which tells nothing of solids.
+        FeedbackError: It is the same everywhere, or no number, which tells nothing of solids.
 
     Example:
         >>> uneven(np.full((2, 2), 3.0))
         Traceback (most recent call last):
-        pqpp_feedback.errors.ImageError: the model of depth sees one distance everywhere
+        pqpp_feedback.errors.FeedbackError: the model of depth sees one distance everywhere
     """
     if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise ImageError("the model of depth sees one distance everywhere")
+        raise FeedbackError("the model of depth sees one distance everywhere")
     return depth
 
 

@@ -141,7 +141,7 @@ def value_parser(
         {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
     )
     if refuse_constants:
-        numbers["parse_constant"] = _no_constant
+        numbers["parse_constant"] = no_constant
     decoder = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats)
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
@@ -195,5 +195,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
     return mapping
 
 
-def _no_constant(name: str) -> None:
+def no_constant(name: str) -> None:
+    """Refuse NaN and Infinity, as a hook of JSON's reader."""
     raise ValueError(f"{name} is no JSON number")

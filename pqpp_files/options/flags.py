@@ -12,7 +12,8 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from pqpp_files.options.option import NEEDED, RecipeError, fields_of, items_of
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, fields_of, items_of
 
 
 def flag_of(name: str) -> str:
@@ -144,14 +145,14 @@ class _Given(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse takes the value away from `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise RecipeError(f"`{self.dest}`: it is empty; give it a value")
+            raise PqppError(f"`{self.dest}`: it is empty; give it a value")
         if self.shape:
             parts = [part for word in words for part in items_of(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise RecipeError(f"`{self.dest}` came twice, {before!r} and {value!r}; give it once")
+            raise PqppError(f"`{self.dest}` came twice, {before!r} and {value!r}; give it once")
         setattr(namespace, self.dest, value)
 
 

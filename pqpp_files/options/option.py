@@ -21,12 +21,8 @@ NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
 """The default of an option that nobody can do without."""
 
 
-class RecipeError(PqppError):
-    """An option is unknown or missing, or has a value that is not allowed; it stands in backticks.
-
-    The command line writes its flag in place of its name.
-    """
-
+PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
+"""A parameter or an attribute, and its text, in a docstring that `inspect.cleandoc` gives."""
 
 _HALVES = re.compile("[\ud800-\udfff]")
 """Halves of surrogate pairs: what a terminal gave that is no UTF-8."""
@@ -103,10 +99,23 @@ def shown(value: Any) -> str:
     return _SHORT.repr(value)
 
 
+def first_sentence(text: str | None) -> str:
+    """Return the first sentence without its capital and stop, for a line of `--help`.
+
+    Example:
+        >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
+        'where it runs; a GPU if there is one'
+    """
+    first = " ".join((text or "").split()).partition(". ")[0].removesuffix(".")
+    is_plain = first.partition(" ")[0][1:].islower() or first[1:2] in ("", " ")
+    return first[:1].lower() + first[1:] if is_plain else first
+
+
 class Options:
     """Some options; every value is checked at once, so that a run does not fail after hours.
 
-    Subclasses are dataclasses with keywords only, frozen or not.
+    Subclasses are dataclasses with keywords only, frozen or not. A long text for `--help` may stand
+    in the docstring, under `Attributes`, in place of the option's declaration.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -115,13 +124,23 @@ class Options:
         >>> Steps(rate=-1.0)
         Traceback (most recent call last):
             ...
-        pqpp_files.options.option.RecipeError: `rate` is -1.0; it must be above 0
+        pqpp_files.errors.PqppError: `rate` is -1.0; it must be above 0
     """
 
     def __init_subclass__(cls) -> None:
-        """Let options that are declared again inherit the rest of their declaration."""
+        """Let options inherit what they leave out; the docstring gives texts that none has."""
+        _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
+        kinds = inspect.get_annotations(cls)
+        for name, help_text in PARAMETER.findall(attributes):
+            if "ClassVar" in str(kinds.get(name, "ClassVar")):
+                continue
+            field = vars(cls).get(name, NEEDED)
+            field = field if isinstance(field, dataclasses.Field) else option(field)
+            about = {"help": first_sentence(help_text), **field.metadata}
+            field.metadata = MappingProxyType(about)
+            setattr(cls, name, field)
         super().__init_subclass__()
-        for name in inspect.get_annotations(cls):
+        for name in kinds:
             for base in cls.__mro__[1:]:
                 above = getattr(base, "__dataclass_fields__", {}).get(name)
                 field = cls.__dict__.get(name)
@@ -134,12 +153,12 @@ class Options:
         for field in fields_of(self):
             value = getattr(self, field.name)
             if value is NEEDED:
-                raise RecipeError(f"`{field.name}` is missing: {field.metadata['help']}")
+                raise PqppError(f"`{field.name}` is missing: {field.metadata['help']}")
             for item in value if isinstance(value, (list, tuple)) else [value]:
                 _check(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
-                raise RecipeError(f"`{field.name}`: it is about `{other}`; leave it out")
+                raise PqppError(f"`{field.name}`: it is about `{other}`; leave it out")
         self.check_paths()
 
     def check_paths(self) -> None:
@@ -155,7 +174,7 @@ class Options:
         """Put the user's own folder, or a named user's, in the place of `~`.
 
         Raises:
-            RecipeError: No user is called so.
+            PqppError: No user is called so.
         """
         for field in fields_of(self):
             if field.metadata.get("path"):
@@ -182,7 +201,7 @@ def _spelled_out(name: str, path: Any) -> Any:
     try:
         return str(expanded(path))
     except FileError as error:
-        raise RecipeError(f"`{name}` {error}") from None
+        raise PqppError(f"`{name}` {error}") from None
 
 
 def fields_of(kind: Any) -> tuple[dataclasses.Field, ...]:
@@ -194,7 +213,7 @@ def name_of(kind: type, key: Any, word: str | None = None) -> str:
     """Return the option that a key or flag means.
 
     Raises:
-        RecipeError: There is no such one.
+        PqppError: There is no such one.
     """
     name = str(key).replace("-", "_")
     fields = fields_of(kind)
@@ -203,7 +222,7 @@ def name_of(kind: type, key: Any, word: str | None = None) -> str:
         return known[name]
     text = shown(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
-    raise RecipeError(f"a recipe has no `{text}`; {hint}")
+    raise PqppError(f"a recipe has no `{text}`; {hint}")
 
 
 def items_of(text: str, field: dataclasses.Field, container: Any) -> list[str]:
@@ -219,17 +238,17 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     declared = field.metadata
     is_free = not (declared.get("path") or declared.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
-        raise RecipeError(f"`{field.name}` is {shown(value)}; it is not UTF-8, correct it")
+        raise PqppError(f"`{field.name}` is {shown(value)}; it is not UTF-8, correct it")
     choices = declared.get("choices")
     above, least, below = map(declared.get, ("above", "least", "below"))
     if choices and value not in choices:
         hint = did_you_mean(str(value), choices)
-        raise RecipeError(f"`{field.name}` is {shown(value)}; {hint}")
+        raise PqppError(f"`{field.name}` is {shown(value)}; {hint}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= largest:  # nor is NaN
-        raise RecipeError(f"`{field.name}` is {shown(value)}; it must be a finite number")
+        raise PqppError(f"`{field.name}` is {shown(value)}; it must be a finite number")
     allowed = {
         f"above {above}": above is None or value > above,
         f"{least} or more": least is None or value >= least,
@@ -237,7 +256,7 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     }
     if not all(allowed.values()):
         words = " and ".join(text for text in allowed if "None" not in text)
-        raise RecipeError(f"`{field.name}` is {shown(value)}; it must be {words}")
+        raise PqppError(f"`{field.name}` is {shown(value)}; it must be {words}")
 
 
 def check_path(name: str, kind: str, value: str) -> None:
@@ -250,7 +269,7 @@ def check_path(name: str, kind: str, value: str) -> None:
         try:
             return check_output_folder(value)
         except FileError as error:
-            raise RecipeError(f"{text}; {error}") from None
+            raise PqppError(f"{text}; {error}") from None
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return
@@ -258,9 +277,9 @@ def check_path(name: str, kind: str, value: str) -> None:
         return  # standard input
     wanted = "file" if kind == "file" else "folder"
     if not is_there:
-        raise RecipeError(f"{text}; there is no such {wanted}, check the path")
+        raise PqppError(f"{text}; there is no such {wanted}, check the path")
     if is_folder == (wanted == "file"):
         kind_there = "folder" if is_folder else "file"
-        raise RecipeError(f"{text}, a {kind_there}; name a {wanted}")
+        raise PqppError(f"{text}, a {kind_there}; name a {wanted}")
     if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
-        raise RecipeError(f"{text}; you may not read this {wanted}, check its permissions")
+        raise PqppError(f"{text}; you may not read this {wanted}, check its permissions")

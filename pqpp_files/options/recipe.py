@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
+from pqpp_files.errors import PqppError
 from pqpp_files.names import with_hyphens
 from pqpp_files.options.flags import add_options
-from pqpp_files.options.option import Options, RecipeError, fields_of, items_of, name_of, shown
+from pqpp_files.options.option import Options, fields_of, items_of, name_of, shown
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -36,7 +37,7 @@ def parse_recipe(
         prog: What stands before them, for `--help`.
 
     Raises:
-        RecipeError: The file is unreadable, or a name or a value is not allowed.
+        PqppError: The file is unreadable, or a name or a value is not allowed.
 
     Example:
         >>> from pqpp_models.training.recipe import TargetOptions
@@ -69,7 +70,7 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     place = getattr(sys.modules.get(kind.__module__), "__file__", None)
     recipes = {p.stem: p for p in Path(place).parent.glob("recipes/*.yaml")} if place else {}
     see = f"; {', '.join(sorted(recipes))} come along" if recipes else ""
-    about = see, f"{see}; `subset` names the data", RecipeError
+    about = see, f"{see}; `subset` names the data", PqppError
     written = read_yaml(recipes.get(path, path), *about) if path else {}
     return build_recipe(kind, {name_of(kind, key): written[key] for key in written} | flags)
 
@@ -80,7 +81,7 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
     A field that is a dataclass itself takes a mapping, and stands before the names in `prefix`.
 
     Raises:
-        RecipeError: A name is unknown, or a value has the wrong type or is not allowed.
+        PqppError: A name is unknown, or a value has the wrong type or is not allowed.
     """
     hints, values = typing.get_type_hints(kind), {}
     fields = {field.name: field for field in fields_of(kind)}
@@ -90,7 +91,7 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
     try:
         return kind(**values)
     except TypeError as error:  # a field of a nested dataclass without a default
-        raise RecipeError(f"`{prefix.rstrip('.')}` is incomplete ({error})") from None
+        raise PqppError(f"`{prefix.rstrip('.')}` is incomplete ({error})") from None
 
 
 def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
@@ -114,12 +115,12 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
             value = value if isinstance(value, (list, tuple)) else [value]
             return container(_one(item, items[0]) for item in value)
         return _one(value, wanted)
-    except RecipeError:
+    except PqppError:
         raise
     except (TypeError, ValueError, OverflowError):
         word = "a group of settings" if is_group else _WORDS.get(wanted, "a mapping")
         word = f"a list of {_WORDS[items[0]][2:]}s" if container in (list, tuple) else word
-        raise RecipeError(f"`{name}` is {shown(value)}; it must be {word}") from None
+        raise PqppError(f"`{name}` is {shown(value)}; it must be {word}") from None
 
 
 def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
@@ -136,7 +137,7 @@ def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, A
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
         if not (key and item) or pairs.setdefault(key, item) != item:
-            raise RecipeError(f"`{name}` is {shown(text)}; write {form}, and each name once")
+            raise PqppError(f"`{name}` is {shown(text)}; write {form}, and each name once")
     return list(pairs.items())
 
 

@@ -40,9 +40,16 @@ def cell_texts(
         raise FileError(
             f"no column {column!r} among {', '.join(table.column_names)[:200]}; {remedy}"
         )
-    cells = _cells(table[column])
-    texts = [cell if isinstance(cell, str) else "" for cell in cells]
-    return texts, [_fault(cell, called or column) for cell in cells]
+    texts: list[str] = []
+    faults: list[str | None] = []
+    for cell in _cells(table[column]):
+        fault = None if isinstance(cell, str) and cell.strip() else "blank"
+        if not isinstance(cell, str):
+            is_bytes = isinstance(cell, bytes)
+            fault = "not UTF-8" if is_bytes else f"a {type(cell).__name__}, not a text"
+        texts.append(cell if isinstance(cell, str) else "")
+        faults.append(fault and f"the {called or column} is {fault}")
+    return texts, faults
 
 
 def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
@@ -138,10 +145,3 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
         with contextlib.suppress(AttributeError, UnicodeDecodeError):  # of None, and of no UTF-8
             cells[row] = cell.decode()
     return cells
-
-
-def _fault(cell: Any, called: str) -> str | None:
-    if isinstance(cell, str):
-        return None if cell.strip() else f"the {called} is blank"
-    kind = "not UTF-8" if isinstance(cell, bytes) else f"a {type(cell).__name__}, not a text"
-    return f"the {called} is {kind}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.hashes import sha256_of_parts
@@ -66,16 +66,8 @@ class Shard:
 
         if self.table is not None:
             return self.table
-        try:
-            if _is_separated(self.path):
-                table = _separated_rows(self.path, self.start, self.rows)
-            elif self.path.endswith(".arrow"):
-                table = _arrow(self.path).slice(self.start, self.rows)
-            else:
-                table = _parquet_rows(self.path, self.start, self.rows)
-        except (pa.ArrowException, OSError) as error:
-            reason = in_a_line(error, named=False)
-            raise FileError(f"{self.path}: {reason}; copy it again") from None
+        with _explained(self.path):
+            table = _rows_of(self.path, self.start, self.rows)
         if len(table) != self.rows:
             raise FileError(
                 f"{self.path}: {self.start + len(table)} rows, there were {self.start + self.rows} "
@@ -90,9 +82,8 @@ class Shard:
 
     def told(self) -> dict[str, str | int]:
         """Return what it is made from, the same on all machines, where paths may differ."""
-        file = self.path.rpartition("/")[2]
-        of: dict[str, str | int] = {"name": self.name, "start": self.start, "rows": self.rows}
-        return of | {"digest": self.digest, "path": file}
+        told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
+        return {**told, "path": self.path.rpartition("/")[2]}
 
 
 def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
@@ -122,16 +113,16 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
     size = SIZE if size is None else size
     if size < 1:
         raise FileError(f"shard size {size}: give 1 or more")
-    shapes = {path: _look_at(path) for path in _files_of(source)}
-    common = _common_schema(shapes)
+    shapes = {path: _shape_of(path) for path in _files_of(source)}
+    common = _common_schema({path: schema for path, (schema, _, _) in shapes.items()})
     is_named = not numbered or not set(common.names).isdisjoint(numbered)
     number = "" if is_named else numbered[0]
     cuts, first = [], 0
-    for path, shape in shapes.items():
-        for start in range(0, shape.rows, size):
-            rows = min(size, shape.rows - start)
-            cuts.append((path, start, rows, shape.digest, first + start, number, common))
-        first += shape.rows
+    for path, (_, digest, rows) in shapes.items():
+        for start in range(0, rows, size):
+            taken = min(size, rows - start)
+            cuts.append((path, start, taken, digest, first + start, number, common))
+        first += rows
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
     return [Shard(name, *cut) for name, cut in zip(names_of_parts(len(cuts)), cuts, strict=True)]
@@ -201,38 +192,38 @@ def launched_share(environment: Mapping[str, str]) -> str | None:
     return f"{rank}/{size}" if rank and size else None
 
 
-def _common_schema(shapes: Mapping[str, _FileShape]) -> pa.Schema:
+def _common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     """Return the types of the columns, and refuse a file whose columns are not those of the others.
 
     A column without any value has no type, and may have that of the other files.
     """
     import pyarrow as pa
 
-    first, common = next(iter(shapes)), None
-    for path, shape in shapes.items():
-        if shape.schema.names != shapes[first].schema.names:
+    first, common = next(iter(schemas)), None
+    for path, schema in schemas.items():
+        if schema.names != schemas[first].names:
             raise FileError(
-                f"{path}: columns {', '.join(shape.schema.names)[:100]}, those of {first} are "
-                f"{', '.join(shapes[first].schema.names)[:100]}; give files of one kind"
+                f"{path}: columns {', '.join(schema.names)[:100]}, those of {first} are "
+                f"{', '.join(schemas[first].names)[:100]}; give files of one kind"
             )
         plain = pa.schema(
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
-            for one in shape.schema
+            for one in schema
         )
-        try:
+        with _explained(path, "give files of one kind"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
-        except pa.ArrowException as error:
-            reason = in_a_line(error, named=False)
-            raise FileError(f"{path}: {reason}; give files of one kind") from None
     return common
 
 
-class _FileShape(NamedTuple):
-    """What is known of a file before it is cut: its columns, its hash and how many rows it has."""
+@contextmanager
+def _explained(path: str, remedy: str = "copy it again") -> Iterator[None]:
+    """Turn what a damaged file makes of a reader into one line."""
+    import pyarrow as pa
 
-    schema: pa.Schema
-    digest: str
-    rows: int
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{path}: {in_a_line(error, named=False)}; {remedy}") from None
 
 
 def _files_of(source: str) -> list[str]:
@@ -253,79 +244,69 @@ def _files_of(source: str) -> list[str]:
 
     try:
         file_system, path = fsspec.core.url_to_fs(source)
+        is_named = False
         if any(mark in path for mark in "*?["):
-            paths = _plain(file_system.glob(path))
+            paths = file_system.glob(path)
         elif file_system.isdir(path):
             below = f"{path.rstrip('/')}/**/*."
-            of_kind = [_plain(file_system.glob(f"{below}{kind}")) for kind in KINDS]
+            of_kind = [file_system.glob(f"{below}{kind}") for kind in KINDS]
             paths = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
         else:
-            paths = [path] if file_system.exists(path) else []
-    except (ImportError, ValueError) as error:  # it says what to install, or that there is none
-        raise FileError(f"{source}: {in_a_line(error, named=False)}") from None
+            paths, is_named = ([path] if file_system.exists(path) else []), True
     except Exception as error:  # each file system has errors of its own
         raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
-    if not paths:
+    # Readers of folders leave out what begins so: what is not whole yet, say.
+    whole = [p for p in paths if is_named or not PurePosixPath(p).name.startswith((".", "_"))]
+    if not whole:
         raise FileError(f"{source}: there is no such file; check its name")
-    return [file_system.unstrip_protocol(path) for path in sorted(paths)]
+    return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 
-def _look_at(path: str) -> _FileShape:
-    """Look at a file that shall be cut.
+def _shape_of(path: str) -> tuple[pa.Schema, str, int]:
+    """Return a file's columns, its hash and how many rows it has.
 
     Raises:
         FileError: It cannot be read, or two columns have one name.
     """
+    import fsspec
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    is_separated = _is_separated(path)
+    with _explained(path, "give Parquet or CSV"):
+        if is_separated:
+            header, records = _separated(path)
+            rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
+        elif path.endswith(".arrow"):
+            table = _arrow(path)
+            rows, schema = len(table), table.schema
+        else:
+            with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
+                rows, schema = file.metadata.num_rows, file.schema_arrow
+        # Of its size and its last bytes, or all, the same on every machine.
+        with fsspec.open(path, "rb") as opened:
+            size = opened.seek(0, 2)
+            opened.seek(0 if is_separated else max(0, size - _END))
+            digest = sha256_of_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
+    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
+    return schema, digest, rows
+
+
+def _rows_of(path: str, start: int, rows: int) -> pa.Table:
+    """Return some rows; of Parquet only the groups of rows that they lie in are read."""
+    import fsspec
     import pyarrow as pa
     import pyarrow.parquet
 
     if _is_separated(path):
-        try:
-            header, records = _separated(path)
-            rows = sum(1 for _ in records)
-            digest = _digest_of(path, is_whole=True)
-        except OSError as error:
-            raise FileError(f"{path}: {in_a_line(error, named=False)}; copy it again") from None
-        if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
-            raise FileError(f"{path}, line 1: not UTF-8; convert the file")
-        return _FileShape(pa.schema([(name, pa.string()) for name in header]), digest, rows)
-    try:
-        if path.endswith(".arrow"):
-            table = _arrow(path)
-            rows, schema = len(table), table.schema
-        else:
-            with _opened(path) as opened, pa.parquet.ParquetFile(opened) as file:
-                rows, schema = file.metadata.num_rows, file.schema_arrow
-    except (pa.ArrowException, OSError) as error:
-        reason = in_a_line(error, named=False)
-        raise FileError(
-            f"{path}: not Parquet ({reason}); shards are cut from Parquet and CSV"
-        ) from None
-    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
-    if twice is not None:
-        raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
-    return _FileShape(schema, _digest_of(path), rows)
-
-
-def _plain(paths: list[str]) -> list[str]:
-    """Leave out what begins so as readers of folders leave it out: what is not whole yet, say."""
-    return [path for path in paths if not PurePosixPath(path).name.startswith((".", "_"))]
-
-
-def _digest_of(path: str, is_whole: bool = False) -> str:
-    """Return a hash of a file's size and its last bytes, or all, the same on every machine."""
-    with _opened(path) as opened:
-        size = opened.seek(0, 2)
-        opened.seek(0 if is_whole else max(0, size - _END))
-        return sha256_of_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
-
-
-def _parquet_rows(path: str, start: int, rows: int) -> pa.Table:
-    """Return some rows; only the groups of rows that they lie in are read."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    with _opened(path) as opened, pa.parquet.ParquetFile(opened) as file:
+        header, records = _separated(path)
+        columns = zip(*islice(records, start, start + rows), strict=True)
+        return pa.table([text_array(cells) for cells in columns] or [[]] * len(header), header)
+    if path.endswith(".arrow"):
+        return _arrow(path).slice(start, rows)
+    with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
         sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
@@ -337,14 +318,7 @@ def _arrow(path: str) -> pa.Table:
     """Return a file of `datasets`, which stays on the disk where it is."""
     import pyarrow as pa
 
-    file = pa.memory_map(path.removeprefix("file://"))
-    return pa.ipc.open_stream(file).read_all()
-
-
-def _opened(path: str) -> Any:
-    import fsspec
-
-    return closing(fsspec.open(path, "rb").open())
+    return pa.ipc.open_stream(pa.memory_map(path.removeprefix("file://"))).read_all()
 
 
 class _AnyPlace(Input):
@@ -373,12 +347,7 @@ def _separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
     """Return the columns of a CSV and its rows."""
     source = Separated(_AnyPlace(path), None, None)
     source.errors = "surrogateescape"
-    return source.header_and_rows()
-
-
-def _separated_rows(path: str, start: int, rows: int) -> pa.Table:
-    import pyarrow as pa
-
-    header, records = _separated(path)
-    columns = zip(*islice(records, start, start + rows), strict=True)
-    return pa.table([text_array(cells) for cells in columns] or [[]] * len(header), header)
+    header, records = source.header_and_rows()
+    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
+        raise FileError(f"{path}, line 1: not UTF-8; convert the file")
+    return header, records

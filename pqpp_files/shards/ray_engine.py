@@ -1,16 +1,16 @@
-"""Ray's engine: shards by actors on a cluster, which keep a model from shard to shard.
+"""Ray's engine: shards by tasks on a cluster, whose workers keep a model from shard to shard.
 
-Ray Data is not used: it loses the order of files and does everything again after a failure. The
-shard of an actor that died goes to another one, and no actor is waited for that found no place.
-What is in flight is bounded, so that the driver's memory does not grow with the job.
+Ray Data is not used: it loses the order of files and does everything again after a failure. Ray
+itself gives the shard of a worker that died to another one. What is in flight is bounded, so that
+the driver's memory does not grow with the job.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +23,9 @@ from pqpp_files.paths import resolved
 from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, Done, Work
 
-_TRIES = 4
+_RETRIES = 3
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
+_HELD: dict[str, Work] = {}  # in a worker, what it works on
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,9 @@ class RayOptions:
 
     Attributes:
         address: Of the cluster, as `ray.init` takes it; a new one on this machine if None.
-        num_cpus: Of an actor.
-        num_gpus: Of an actor, fractions too.
-        workers: The most actors at once; as many as fit if None.
+        num_cpus: Of a task.
+        num_gpus: Of a task, fractions too.
+        workers: The most tasks at once; as many as fit if None.
     """
 
     address: str | None = None
@@ -50,7 +51,7 @@ def done_on_ray(
     """Do shards on a cluster; gives each with what came of it, as they are done.
 
     Raises:
-        FileError: No node has what an actor asks for, a worker cannot import the job, or a shard's
+        FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
             workers died four times.
         MissingExtraError: Ray is not installed.
     """
@@ -60,9 +61,8 @@ def done_on_ray(
     if work.store.is_local:
         work.store.url = str(resolved(work.store.url))
     with _cluster(options) as ray:
-        places = _places(ray, options)
         try:
-            for shard, done in _actors_do(ray, work, todo, options, places):
+            for shard, done in _tasks_do(ray, work, todo, options):
                 # After a kill what a dead worker had done comes back as done by another.
                 is_there = done.errors is None
                 yield shard, done._replace(errors=work.errors_of(shard)) if is_there else done
@@ -110,7 +110,7 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
 
 
 def _places(ray: Any, options: RayOptions) -> int:
-    """Return how many actors fit on the nodes that are there; none is refused."""
+    """Return how many tasks fit on the nodes that are there; none is refused."""
     asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
     asked = {name: count for name, count in asked.items() if count}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -126,58 +126,38 @@ def _places(ray: Any, options: RayOptions) -> int:
     return min(fitting, options.workers or fitting)
 
 
-def _actors_do(
-    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, places: int
+def _tasks_do(
+    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions
 ) -> Iterator[tuple[Shard, Done]]:
-    """Give each shard to an actor that is ready; that of one that died goes to another."""
-    ray.get(ray.remote(_can_import).options(num_cpus=0).remote(work))  # actors tell it late
-    make = ray.remote(Work).options(
-        num_cpus=options.num_cpus, num_gpus=options.num_gpus, max_restarts=0
-    )
-    left, tries = list(reversed(todo)), Counter[str]()
-    actors: list[Any] = []
-    running: dict[Any, tuple[Any, Shard | None]] = {}
-
-    def start() -> None:
-        actor = make.remote(**vars(work))
-        actors.append(actor)
-        running[actor.__ray_ready__.remote()] = actor, None
-
+    """Do as many shards at once as there are places; gives each as it is done."""
+    places, left, running = _places(ray, options), iter(todo), dict[Any, Shard]()
+    needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
+    # A worker with a GPU would end after each task.
+    do = ray.remote(**needed, max_retries=_RETRIES, max_calls=0)(_do)
+    held = ray.put(work)
     try:
-        for _ in range(min(places, len(todo))):
-            start()
-        while left or any(shard is not None for _, shard in running.values()):
-            for ready in _ready(ray, list(running), options):
-                actor, shard = running.pop(ready)
-                try:
-                    done = ray.get(ready)
-                except ray.exceptions.RayActorError:
-                    if shard is not None:
-                        left.append(shard)
-                        tries[shard.name] += 1
-                    if tries.total() and tries.most_common(1)[0][1] >= _TRIES:
-                        raise
-                    tries["an actor"] += shard is None
-                    start()
-                    continue
-                if shard is not None:
-                    yield shard, done
-                if left:
-                    shard = left.pop()
-                    running[actor.do.remote(shard)] = actor, shard
-    finally:  # an error that is told would keep them, and their GPUs
-        for actor in actors:
-            ray.kill(actor)
+        while True:
+            for shard in itertools.islice(left, places - len(running)):
+                running[do.remote([held], shard)] = shard
+            if not running:
+                return
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK)
+            if not ready:
+                _places(ray, options)
+            for task in ready:
+                yield running[task], ray.get(task)
+                del running[task]
+    finally:
+        for task in running:
+            ray.cancel(task, force=True)
 
 
-def _ready(ray: Any, running: list[Any], options: RayOptions) -> list[Any]:
-    """Wait for results; where none comes for long, look whether the cluster still has room."""
-    while True:
-        ready, _ = ray.wait(running, num_returns=1, timeout=_LOOK)
-        if ready:
-            return list(ready)
-        _places(ray, options)
+def _do(held: list[Any], shard: Shard) -> Done:
+    """Do a shard; its work, with the model that it may have loaded, stays in the worker."""
+    import ray
 
-
-def _can_import(work: Work) -> None:
-    """Take work, which a worker unpacks before."""
+    (reference,) = held  # in a list Ray leaves it unread
+    if reference.hex() not in _HELD:
+        _HELD.clear()
+        _HELD[reference.hex()] = ray.get(reference)
+    return _HELD[reference.hex()].do(shard)

@@ -70,7 +70,6 @@ def run_shards(
     share: str | None = None,
     workers: int = 1,
     progress: bool = False,
-    beside: Sequence[str] = (),
     engine: str = "local",
     ray: RayOptions | None = None,
 ) -> ShardsDone:
@@ -85,7 +84,6 @@ def run_shards(
         share: `I/N`: only this share of the shards.
         workers: How many processes; each has one thread for linear algebra.
         progress: Whether a bar is shown.
-        beside: Patterns of what else may lie in the folder.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, where the
             output is a place that all nodes see.
         ray: What of the cluster is taken; a processor a task if left out.
@@ -113,7 +111,7 @@ def run_shards(
     if engine not in ENGINES:
         raise FileError(f"engine {engine!r}: choose among {', '.join(ENGINES)}")
     inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
-    store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*", *beside), sorted(inputs))
+    store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.told() for shard in shards]}
     work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
@@ -187,7 +185,11 @@ class Work:
         pyarrow.parquet.write_table(table, buffer)
         if self.store.gathers:
             return Done(_errors(table), buffer.getvalue())
-        self._write_manifest()  # now that the job is known not to be refused
+        if not self.is_begun:  # now that the job is known not to be refused
+            manifest = self.manifest.encode()
+            if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, manifest):
+                self.check()  # another process may have begun another job since
+            self.is_begun = True
         is_new = self.store.put_new(shard.name, buffer.getvalue())
         return Done(_errors(table) if is_new else None)
 
@@ -253,13 +255,6 @@ class Work:
             raise FileError(
                 f"{self.store}/{shard.name} is damaged ({reason}); remove it and run again"
             ) from None
-
-    def _write_manifest(self) -> None:
-        if self.is_begun:
-            return
-        if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, self.manifest.encode()):
-            self.check()  # another process may have begun another job since
-        self.is_begun = True
 
 
 def _errors(table: pa.Table) -> int:

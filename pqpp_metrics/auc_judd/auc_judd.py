@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/auc_judd`: area under the ROC curve of a saliency map."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class AucJudd(modules.base(), inputs=forms.MAPS, each="map"):
+class AucJudd(metric.base(), inputs=forms.MAPS, each="map"):
     """Mean AUC-Judd over maps, with the value of every map."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/average_precision`: mean precision at the ranks of relevant documents."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class AveragePrecision(modules.base(), inputs=forms.RANKINGS):
+class AveragePrecision(metric.base(), inputs=forms.RANKINGS):
     """Mean average precision over queries, with the value of every query."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/cc`: correlation coefficient of saliency maps."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Cc(modules.base(), inputs=forms.MAPS, each="map"):
+class Cc(metric.base(), inputs=forms.MAPS, each="map"):
     """Mean CC over maps, with the value of every map."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/cohen_kappa`: agreement of two raters."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class CohenKappa(modules.base(), inputs=forms.CATEGORIES):
+class CohenKappa(metric.base(), inputs=forms.CATEGORIES):
     """Cohen's kappa."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/conqa_relevance`: relevance of images from crowd workers' votes."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class ConqaRelevance(modules.base(), inputs=forms.VOTES):
+class ConqaRelevance(metric.base(), inputs=forms.VOTES):
     """Share of relevant images, with the label of every image."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/fleiss_kappa`: agreement of several raters."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class FleissKappa(modules.base(), inputs=forms.RATINGS):
+class FleissKappa(metric.base(), inputs=forms.RATINGS):
     """Fleiss' kappa."""

@@ -53,7 +53,12 @@ def unwrapped(name: str, value: object) -> Any:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise MetricInputError(f"`{name}` is a masked array; fill or drop masked entries")
     if hasattr(value, "to_pylist"):
-        value = _of_arrow(value)
+        arrow: Any = value
+        if not hasattr(arrow, "null_count"):  # a table of Arrow, as rows
+            value = list(zip(*(column.to_pylist() for column in arrow.columns), strict=True))
+        else:  # with nulls a list, as integers stay whole
+            exact = arrow.null_count or str(arrow.type).startswith("extension")
+            value = arrow.to_pylist() if exact else np.asarray(arrow)
     elif hasattr(value, "to_numpy"):
         value = _of_columns(value)
     elif not hasattr(value, "__array__") and isinstance(value, Iterable):
@@ -71,14 +76,6 @@ def unwrapped(name: str, value: object) -> Any:
 def to_numpy(array: Array) -> NDArray[Any]:
     """Return a numpy array or a torch tensor on any device as a numpy array."""
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
-
-
-def _of_arrow(value):
-    """A table of Arrow as rows, a column as an array; with nulls a list, as integers stay whole."""
-    if not hasattr(value, "null_count"):
-        return list(zip(*(column.to_pylist() for column in value.columns), strict=True))
-    exact = value.null_count or str(value.type).startswith("extension")
-    return value.to_pylist() if exact else np.asarray(value)
 
 
 def _of_columns(value):

@@ -87,32 +87,23 @@ def _parsed(label):
     written = _WRITTEN.fullmatch(label)
     function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:
-        raise MetricInputError(f"the measure {label[:40]!r} is unknown; {_meant(label)}")
+        from pqpp_files.names import did_you_mean
+
+        name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
+        ours = ", ".join(names[0] for names in _NAMES.values())
+        shown = f"choose among {ours}, or, with the package ir_measures, one of its own"
+        hint = did_you_mean(name, FUNCTIONS, shown)
+        raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _options(label, function, written["options"])
-    if written["at"] is not None:
-        options |= _cut(label, function, written["at"])
+    if at := written["at"]:
+        if "k" not in inspect.signature(function).parameters:
+            raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
+        if "." in at or len(at) > 18 or int(at) < 1:
+            raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
+        options["k"] = int(at)
     elif function in _NEED_A_CUT and "k" not in options:
         raise MetricInputError(f"the measure {label!r} needs a cut-off; write {label}@10")
     return RankingMeasure(label, function, options)
-
-
-def _meant(label):
-    from pqpp_files.names import did_you_mean
-
-    name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
-    ours = ", ".join(names[0] for names in _NAMES.values())
-    shown = f"choose among {ours}, or, with the package ir_measures, one of its own"
-    return did_you_mean(name, FUNCTIONS, shown)
-
-
-def _cut(label, function, at):
-    """The cut-off behind a name as an option."""
-    if "k" not in inspect.signature(function).parameters:
-        raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
-    if "." in at or len(at) > 18 or int(at) < 1:
-        shown = label[:40]
-        raise MetricInputError(f"the measure {shown!r} has the cut-off {at[:20]}; it is 1, 2, ...")
-    return {"k": int(at)}
 
 
 def _options(label, function, text):

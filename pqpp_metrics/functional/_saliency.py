@@ -143,13 +143,23 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
     hits, others = at_fixations.shape[0], prediction.shape[0] - at_fixations.shape[0]
     if hits == 0 or others == 0:
         return math.nan
-    at_fixations, times = _sorted_with(xp, at_fixations, _times(xp, truth, fixated, convention))
+    times = None  # all count alike
+    if convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool"):
+        times = truth[fixated]
+        times = times if float(xp.min(times)) < float(xp.max(times)) else None
+    at_fixations, times = _sorted_with(xp, at_fixations, times)
     # At or above each threshold: all pixels, counted in the sorted map.
     above = prediction.shape[0] - xp.searchsorted(
         xp.sort(prediction, stable=False), at_fixations, side="left"
     )
-    if convention in ("mit", "richhf"):
-        area = _area_one_by_one(xp, above, hits, others, convention)
+    if convention in ("mit", "richhf"):  # their loops pass the fixated pixels one by one
+        place = xp.astype(xp.arange(1, hits + 1), xp.float64)
+        if hasattr(above, "device"):
+            place = xp.asarray(place, device=above.device)
+        # The "richhf" loop subtracts one fixated pixel too few.
+        counted = place - 1 if convention == "richhf" else place
+        false_rate = (xp.flip(xp.astype(above, xp.float64)) - counted) / others
+        area = _trapezoids(xp, place / hits, false_rate)
         if 0 <= area <= 1:
             return area
     return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
@@ -169,14 +179,6 @@ def auc_against(
     sides = (xp.searchsorted(others, values, side=side) for side in ("left", "right"))
     below, up_to = (xp.take(reached, place) / reached[-1] for place in sides)
     return float(xp.sum(times / xp.sum(times) * (below + up_to))) / 2
-
-
-def _times(xp, truth, fixated, convention):
-    """How often each fixated pixel counts; None where all count alike."""
-    if convention not in OF_PYSALIENCY or xp.isdtype(truth.dtype, "bool"):
-        return None
-    times = truth[fixated]
-    return times if float(xp.min(times)) < float(xp.max(times)) else None
 
 
 def _sorted_with(xp, values, times):
@@ -206,17 +208,6 @@ def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
         # To four decimals.
         true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))
     return _trapezoids(xp, true_rate, false_rate)
-
-
-def _area_one_by_one(xp, above, hits, others, convention):
-    """Area of the published loops, which pass the fixated pixels one by one."""
-    place = xp.astype(xp.arange(1, hits + 1), xp.float64)
-    if hasattr(above, "device"):
-        place = xp.asarray(place, device=above.device)
-    # The "richhf" loop subtracts one fixated pixel too few.
-    counted = place - 1 if convention == "richhf" else place
-    false_rate = (xp.flip(xp.astype(above, xp.float64)) - counted) / others
-    return _trapezoids(xp, place / hits, false_rate)
 
 
 def _trapezoids(xp, true_rate, false_rate):

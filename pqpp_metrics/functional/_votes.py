@@ -39,16 +39,12 @@ def kappa_of(
         by_chance = (below * (1 - other_below) + other_below * (1 - below)).sum()
     else:
         distance **= 2
-        (mean, variance), (other_mean, other) = (_moments(side) for side in shares)
-        by_chance = variance + other + (mean - other_mean) ** 2
+        places = np.arange(len(shares[0]))
+        means = [side @ places for side in shares]
+        pairs = zip(shares, means, strict=True)
+        variances = [side @ (places - mean) ** 2 for side, mean in pairs]
+        by_chance = sum(variances) + (means[0] - means[1]) ** 2
     return float(1 - np.average(distance) / by_chance)
-
-
-def _moments(shares):
-    """Mean and variance of the place of a category."""
-    places = np.arange(len(shares))
-    mean = shares @ places
-    return mean, shares @ (places - mean) ** 2
 
 
 def alpha_of(

@@ -219,24 +219,19 @@ def bradley_terry(
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))
-    _refuse_parted(wins)
+    reached = (wins > 0) | np.eye(models, dtype=bool)
+    for _ in range(models.bit_length()):
+        reached = (reached.astype(float) @ reached) > 0
+    if not reached.all():  # some never lost to the others
+        row, column = np.argwhere(~reached)[0]
+        came = f"`wins` leads by no chain of wins from model {row} to model {column}"
+        raise MetricInputError(f"{came}; leave such models out, or set prior_wins, to 0.5 say")
     strength, information = _most_likely(wins)
     # The strengths have mean 0: of all directions but that of a common shift.
     error = np.sqrt(np.diagonal(np.linalg.pinv(information, hermitian=True)))
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
     ends = {"low": strength - reach, "high": strength + reach}
     return {"strength": strength, "standard_error": error} | ends
-
-
-def _refuse_parted(wins):
-    """Refuse wins by which some models never lost to the others."""
-    reached = (wins > 0) | np.eye(len(wins), dtype=bool)
-    for _ in range(len(wins).bit_length()):
-        reached = (reached.astype(float) @ reached) > 0
-    if not reached.all():
-        row, column = np.argwhere(~reached)[0]
-        came = f"`wins` leads by no chain of wins from model {row} to model {column}"
-        raise MetricInputError(f"{came}; leave such models out, or set prior_wins, to 0.5 say")
 
 
 def _most_likely(wins):

@@ -58,45 +58,38 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     references = _inputs.as_entries("references", references, "samples")
     wanted = "one of each for every sample"
     _inputs.require_as_many(wanted, predictions=predictions, references=references)
-    counts = []
+    counts, names = [], ("predictions", "references")
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
         if are_texts[0] != are_texts[1]:
             raise MetricInputError(f"sample {index} is text on one side and labels on the other")
-        counts.append(_count_in_text(*pair) if are_texts[0] else _count_in_labels(index, *pair))
+        if are_texts[0]:
+            left, right = (
+                Counter(
+                    token.removesuffix(_SUFFIX)
+                    for token in prompt_tokens(text)
+                    if token.endswith(_SUFFIX) and len(token) > 2
+                )
+                for text in pair
+            )
+            counts.append((left.total(), right.total(), (left & right).total()))
+        else:
+            named = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
+            sides = {name: _labels(name, side) for name, side in named.items()}
+            _inputs.require_as_many("one label for each token", **sides)
+            left, right = (side == 0 for side in sides.values())
+            counts.append((int(left.sum()), int(right.sum()), int((left & right).sum())))
     predicted, marked, hits = map(sum, zip(*counts, strict=True))
     f1 = _share(2 * hits, predicted + marked)
     rates = {"keyword_f1": f1, "precision": _share(hits, predicted), "recall": _share(hits, marked)}
     return rates | {"n_predicted": predicted, "n_marked": marked, "n_hits": hits}
 
 
-def _count_in_text(predicted, marked):
-    """Misaligned tokens of two texts, and those that both mark."""
-    bags = [Counter(_misaligned_tokens(text)) for text in (predicted, marked)]
-    return bags[0].total(), bags[1].total(), (bags[0] & bags[1]).total()
-
-
-def _misaligned_tokens(text):
-    """The tokens of a prompt that carry the suffix `_0`, without it."""
-    marked = (token for token in prompt_tokens(text) if token.endswith(_SUFFIX) and len(token) > 2)
-    return [token.removesuffix(_SUFFIX) for token in marked]
-
-
-def _count_in_labels(index, predicted, marked):
-    """Misaligned places of two sequences of labels, and those that both mark."""
-    sides = _labels("predictions", index, predicted), _labels("references", index, marked)
-    names = f"predictions[{index}]", f"references[{index}]"
-    _inputs.require_as_many("one label for each token", **dict(zip(names, sides, strict=True)))
-    predicted, marked = (side == 0 for side in sides)
-    return int(predicted.sum()), int(marked.sum()), int((predicted & marked).sum())
-
-
-def _labels(name, index, values):
+def _labels(name, values):
     array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
-        raise MetricInputError(f"`{name}[{index}]` is neither text nor a flat list of 0 and 1")
-    meaning = "a label is 0 (misaligned) or 1 (aligned)"
-    _inputs.require_values(f"{name}[{index}]", array, (0, 1), meaning)
+        raise MetricInputError(f"`{name}` is neither text nor a flat list of 0 and 1")
+    _inputs.require_values(name, array, (0, 1), "a label is 0 (misaligned) or 1 (aligned)")
     return array
 
 

@@ -52,7 +52,12 @@ def match_rate(
     result = _rate(hits.sum(), len(hits), confidence) | {"groups": []}
     if groups is None:
         return result
-    columns = _columns(groups, len(hits))
+    table = _categories.label_array("groups", groups)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
+        wanted = f"give labels as (images,) or (images, columns), of {len(hits)} images"
+        raise _inputs.wrong_shape("groups", table, wanted)
+    columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
     names = _names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
@@ -65,16 +70,6 @@ def match_rate(
         labels = dict(zip(names, row, strict=True))
         result["groups"].append(labels | _rate(totals[code], int(numbers[code]), confidence))
     return result
-
-
-def _columns(groups, images):
-    """The grouping columns as arrays of labels, each of its own kind."""
-    table = _categories.label_array("groups", groups)
-    table = table[:, None] if table.ndim == 1 else table
-    if table.ndim != 2 or table.size == 0 or len(table) != images:
-        wanted = f"give labels as (images,) or (images, columns), of {images} images"
-        raise _inputs.wrong_shape("groups", table, wanted)
-    return [_categories.as_labels("groups", column, ndim=1) for column in table.T]
 
 
 def _names(names, number):

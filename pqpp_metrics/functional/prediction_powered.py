@@ -49,8 +49,11 @@ def prediction_powered_mean(
     others = _inputs.as_floats("other_scores", other_scores, 1)
     if len(truth) < 2:
         raise MetricInputError("`judgments` holds one value; give at least 2")
-    if weight is None:
-        weight = _least_variance_weight(truth, own, others)
+    if weight is None:  # PPI++, example 6.1; the variance is that of all scores
+        spread = np.concatenate([own, others]).var(ddof=1)
+        together = ((truth - truth.mean()) * (own - own.mean())).mean()
+        share = (1 + len(own) / len(others)) * spread
+        weight = float(np.clip(together / share, 0, 1)) if spread > 0 else 0.0
     elif not 0 <= weight <= 1:
         raise MetricInputError(f"`weight` is {weight!r}; it must be from 0 to 1")
     apart = truth - weight * own
@@ -114,15 +117,6 @@ def judgments_needed(
     needed = math.inf if share >= 1 else alone * (1 - unknown) / (1 - share)
     most = math.inf if items is None else items
     return int(min(max(2, math.ceil(needed - 1e-9) if needed < math.inf else needed), most))
-
-
-def _least_variance_weight(truth: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
-    """PPI++, example 6.1, clipped to 0 .. 1; the variance is that of all scores."""
-    spread = np.concatenate([own, others]).var(ddof=1)
-    if not spread > 0:
-        return 0.0
-    together = ((truth - truth.mean()) * (own - own.mean())).mean()
-    return float(np.clip(together / ((1 + len(own) / len(others)) * spread), 0, 1))
 
 
 def _quantile(confidence: float) -> float:

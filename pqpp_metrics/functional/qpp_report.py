@@ -64,24 +64,17 @@ def smare(
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         scores[:] = math.nan
     value = float(scores.mean())
-    if interval == "classic":
-        low, high = _mean_interval(scores, confidence)
+    if interval == "classic":  # Student's t, as if the errors were independent
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(n - 1, (1 + confidence) / 2) * scores.std(ddof=1)) / math.sqrt(n)
     else:
         half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
-        low, high = value - half, value + half
+    low, high = value - half, value + half
     mean, variance = _over_all_pairings(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
     p, low, high = math.erfc(abs(z) / math.sqrt(2)), max(low, 0.0), min(high, 0.5)
     return {"smare": value, "p_value": p, "ci_low": low, "ci_high": high, "n": n, "scores": scores}
-
-
-def _mean_interval(values, confidence):
-    """Student's t interval of the mean of two independent values or more."""
-    from scipy.special import stdtrit
-
-    n, mean = len(values), float(values.mean())
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
-    return mean - half, mean + half
 
 
 def _over_all_pairings(x, y):

@@ -63,23 +63,31 @@ def ndcg(
     given = ranking_inputs(scores, relevance, rules)
     xp = given.xp
     if isinstance(gains, Mapping):
-        of_grade = _checked_gains(gains)
-        relevance, missing = (
-            _gains_of(array, of_grade) for array in (given.relevance, given.missing)
-        )
-        given = replace(given, relevance=relevance, missing=missing)
+        of_grade, gained = _checked_gains(gains), []
+        for grades in (given.relevance, given.missing):  # one without a gain gains itself
+            distinct, places = np.unique(to_numpy(grades), return_inverse=True)
+            values = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
+            values = values[places.reshape(grades.shape)]
+            gained.append(xp.asarray(values, device=array_api_compat.device(grades)))
+        given = replace(given, relevance=gained[0], missing=gained[1])
     else:
         require_choice("gains", gains, _GAINS)
     exponential = gains == "exponential"
-    if exponential:
-        _refuse_huge_grades(xp, given.relevance, given.missing)
+    parts = [xp.astype(part, xp.float64) for part in (given.relevance, given.missing)]
+    grades = xp.concat(parts, axis=1)
+    if exponential and (highest := float(xp.max(grades))) > _LARGEST_EXPONENT:
+        came = f"`relevance` holds {highest:g}, too much for exponential gains"
+        raise MetricInputError(f"{came}; use gains='linear' or smaller grades")
 
     def gain(grades):
         return 2.0 ** xp.astype(grades, xp.float64) - 1.0 if exponential else grades
 
     ranks = _ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
-    values = _ndcg(given, discount, gain)
+    ranked = mean_gains(given, gain)
+    gained = order.weighted(xp, ranked, discount[: ranked.shape[1]])
+    ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
+    values = order.share(xp, gained, order.weighted(xp, ideal, discount))
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)
 
@@ -93,32 +101,6 @@ def _checked_gains(gains):
     if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
         raise not_allowed("gains", gains, "gains are 0 or above, and 0 of grade 0")
     return of_grade
-
-
-def _gains_of(grades, of_grade):
-    """The gains of grades, in their library; a grade without one gains itself."""
-    xp = array_api_compat.array_namespace(grades)
-    distinct, places = np.unique(to_numpy(grades), return_inverse=True)
-    gained = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
-    places = places.reshape(grades.shape)
-    return xp.asarray(gained[places], device=array_api_compat.device(grades))
-
-
-def _refuse_huge_grades(xp, *grades):
-    """Raise for grades whose exponential gains cannot be summed."""
-    highest = max(float(xp.max(xp.astype(part, xp.float64))) for part in grades if part.shape[1])
-    if highest > _LARGEST_EXPONENT:
-        came = f"`relevance` holds {highest:g}, too much for exponential gains"
-        raise MetricInputError(f"{came}; use gains='linear' or smaller grades")
-
-
-def _ndcg(given, discount, gain):
-    xp, missing = given.xp, given.missing
-    ranked = mean_gains(given, gain)
-    gained = order.weighted(xp, ranked, discount[: ranked.shape[1]])
-    grades = xp.concat([xp.astype(part, xp.float64) for part in (given.relevance, missing)], axis=1)
-    ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
-    return order.share(xp, gained, order.weighted(xp, ideal, discount))
 
 
 def _ranks(given, number):

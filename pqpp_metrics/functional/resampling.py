@@ -81,9 +81,16 @@ def paired_permutation(
         >>> round(result["paired_permutation"], 3), result["p_value"] < 0.2
         (0.429, True)
     """
-    x, other, y, tolerance = _three(
-        predictions, other_predictions, references, statistic, tie_tolerance
-    )
+    _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
+    tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
+    tolerance *= statistic in OF_RANKS
+    given = paired_values(predictions, references, other_predictions=other_predictions)
+    merged: list[Any] = [merge_ties(side, tolerance) for side in given]
+    x, y, other = merged
+    # The generator draws places. Only with an order of their own do queries that come shuffled, or
+    # from several processes, get the same draws.
+    order = np.lexsort((other, x, y))
+    x, other, y = x[order], other[order], y[order]
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
@@ -94,7 +101,14 @@ def paired_permutation(
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = prepared(statistic, x, other, tolerance)
-        tails, whole = _tails_of_swaps(statistic, sides, y, permutations, seed)
+        at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
+        parts, whole = [], None  # of the data, first, and each swap
+        for swaps in draws_of_swaps(len(y), permutations, seed, at_once):
+            compared = ComparedPredictors.after_swaps(statistic, swaps, *sides, y)
+            parts.append(compared.tails())
+            whole = whole or compared.first()
+        assert whole is not None
+        tails = np.concatenate(parts)
         share = float(whole.spread.largest_share)
         apart = float(skewness_apart(*sides)) if statistic == "pearson" else 0.0
         p = 1.0 if difference == 0 else share_as_small(tails)
@@ -102,38 +116,6 @@ def paired_permutation(
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
     return tested | values | counts | {"warning": warning_of(share, apart)}
-
-
-def _tails_of_swaps(statistic, sides, y, permutations, seed):
-    """How extreme the data, first, and each swap are, and the comparison of the data."""
-    tails, whole = [], None
-    for swaps in draws_of_swaps(len(y), permutations, seed, _at_once(statistic)):
-        compared = ComparedPredictors.after_swaps(statistic, swaps, *sides, y)
-        tails.append(compared.tails())
-        whole = whole or compared.first()
-    return np.concatenate(tails), whole
-
-
-def _at_once(statistic):
-    return _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
-
-
-def _three(predictions, other_predictions, references, statistic, tie_tolerance):
-    """Check both predictors' predictions, the references and how they are compared.
-
-    The generator draws places. Only with an order of their own do queries that come shuffled, or
-    from several processes, get the same draws.
-
-    Returns:
-        The three, ties merged and in order, and the tolerance that holds for the statistic.
-    """
-    _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
-    tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
-    tolerance *= statistic in OF_RANKS
-    values = paired_values(predictions, references, other_predictions=other_predictions)
-    x, y, other = (merge_ties(side, tolerance) for side in values)
-    order = np.lexsort((other, x, y))
-    return x[order], other[order], y[order], tolerance
 
 
 def _value(statistic, x, y):

@@ -291,23 +291,12 @@ def text_rendering(
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
         raise not_allowed("weights", pair.tolist(), "give two, 0 or above, summing to 1")
     pairs = list(zip(predictions, references, strict=True))
-    characters = np.array([_character_similarity(*two) for two in pairs])
-    tokens = np.array([_token_overlap(*two) for two in pairs])
+    lengths = [max(map(len, two)) or 1 for two in pairs]
+    characters = 1 - np.array([_levenshtein(*two) for two in pairs]) / lengths
+    bags = [(set(left.split()), set(right.split())) for left, right in pairs]
+    tokens = np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in bags])
     whole = pair[0] * characters + pair[1] * tokens
     return {"text_rendering": whole, "characters": characters, "tokens": tokens}
-
-
-def _character_similarity(left, right):
-    """1 - Levenshtein distance / length of the longer text; 1 for two empty texts."""
-    longest = max(len(left), len(right))
-    return 1 - _levenshtein(left, right) / longest if longest else 1.0
-
-
-def _token_overlap(left, right):
-    """Jaccard coefficient of the sets of tokens between blanks; 1 for two texts without any."""
-    left, right = set(left.split()), set(right.split())
-    either = left | right
-    return len(left & right) / len(either) if either else 1.0
 
 
 def _levenshtein(left, right):

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/geometric_minimum`: the weakest of six geometric cues."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class GeometricMinimum(modules.base(), inputs=forms.SUB_SCORES):
+class GeometricMinimum(metric.base(), inputs=forms.SUB_SCORES):
     """Mean of the lowest cue over images, with the value of every image."""

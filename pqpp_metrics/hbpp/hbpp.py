@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from pqpp_metrics import forms, metric, modules
+from pqpp_metrics import forms, metric
 
 
-class Hbpp(modules.base(), inputs=forms.LABELS_BY_PROMPT):
+class Hbpp(metric.base(), inputs=forms.LABELS_BY_PROMPT):
     """Mean HBPP over prompts, with the score of every prompt."""
 
     @classmethod

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/heatmap_mse`: mean squared error of heatmaps."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class HeatmapMse(modules.base(), inputs=forms.MAPS, each="map"):
+class HeatmapMse(metric.base(), inputs=forms.MAPS, each="map"):
     """Mean squared error over maps, with the value of every map."""

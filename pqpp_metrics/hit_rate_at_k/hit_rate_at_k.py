@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/hit_rate_at_k`: whether any of the first k documents is relevant."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class HitRateAtK(modules.base(), inputs=forms.RANKINGS):
+class HitRateAtK(metric.base(), inputs=forms.RANKINGS):
     """Mean hit rate at k over queries, with the value of every query."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/holm`: Holm's correction of a table of p-values."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Holm(modules.base(), inputs=forms.P_VALUES):
+class Holm(metric.base(), inputs=forms.P_VALUES):
     """Smallest adjusted p-value, with the adjusted p-value of every test."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/hwpq`: weighted pairs of positive and negative questions."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Hwpq(modules.base(), inputs=forms.QUESTIONNAIRES, each="image", kept=("levels",)):
+class Hwpq(metric.base(), inputs=forms.QUESTIONNAIRES, each="image", kept=("levels",)):
     """Mean HWPQ score over images, with every image's score and levels."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/kendall_qpp`: Kendall correlation of predicted and true performance."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class KendallQpp(modules.base(), inputs=forms.PAIRS):
+class KendallQpp(metric.base(), inputs=forms.PAIRS):
     """Kendall's tau-b with p-value and confidence interval."""

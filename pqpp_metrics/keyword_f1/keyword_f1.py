@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/keyword_f1`: precision, recall and F1 of misaligned keywords."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class KeywordF1(modules.base(), inputs=forms.MARKED_KEYWORDS):
+class KeywordF1(metric.base(), inputs=forms.MARKED_KEYWORDS):
     """F1 of misaligned keywords over the tokens of all samples, with precision and recall."""

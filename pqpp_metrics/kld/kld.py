@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/kld`: Kullback-Leibler divergence of saliency maps."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Kld(modules.base(), inputs=forms.MAPS, each="map"):
+class Kld(metric.base(), inputs=forms.MAPS, each="map"):
     """Mean KLD over maps, with the value of every map."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/krippendorff_alpha`: agreement of raters with missing ratings."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class KrippendorffAlpha(modules.base(), inputs=forms.NUMERIC_RATINGS):
+class KrippendorffAlpha(metric.base(), inputs=forms.NUMERIC_RATINGS):
     """Krippendorff's alpha."""

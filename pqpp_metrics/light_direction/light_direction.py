@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/light_direction`: consistency of the direction of light."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class LightDirection(modules.base(), inputs=forms.VECTORS):
+class LightDirection(metric.base(), inputs=forms.VECTORS):
     """Mean light consistency over images, with the value of every image."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/mann_whitney`: whether one group of queries is harder than another."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class MannWhitney(modules.base(), inputs=forms.TWO_GROUPS, each="comparison", takes_groups=True):
+class MannWhitney(metric.base(), inputs=forms.TWO_GROUPS, each="comparison", takes_groups=True):
     """Mann-Whitney U and relative improvement of each comparison; the main value is the mean U."""

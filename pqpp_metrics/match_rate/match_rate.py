@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/match_rate`: how often images match their prompts."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class MatchRate(modules.base(), inputs=forms.MATCHES):
+class MatchRate(metric.base(), inputs=forms.MATCHES):
     """Match rate over all and by group, with Wilson intervals."""

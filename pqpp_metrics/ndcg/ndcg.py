@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/ndcg`: discounted gains over the best possible ones."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Ndcg(modules.base(), inputs=forms.RANKINGS):
+class Ndcg(metric.base(), inputs=forms.RANKINGS):
     """Mean nDCG over queries, with the value of every query."""

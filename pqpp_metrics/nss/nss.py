@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/nss`: normalized scanpath saliency."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Nss(modules.base(), inputs=forms.MAPS, each="map"):
+class Nss(metric.base(), inputs=forms.MAPS, each="map"):
     """Mean NSS over maps, with the value of every map."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/paired_permutation`: permutation test of two predictors."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class PairedPermutation(modules.base(), inputs=forms.TWO_PREDICTORS):
+class PairedPermutation(metric.base(), inputs=forms.TWO_PREDICTORS):
     """Difference of two predictors on the same queries, with a permutation p-value."""

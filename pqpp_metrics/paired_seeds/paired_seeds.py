@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/paired_seeds`: two predictors trained with several seeds each."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class PairedSeeds(modules.base(), inputs=forms.SEEDS):
+class PairedSeeds(metric.base(), inputs=forms.SEEDS):
     """Difference of two predictors over queries and seeds, with p-value and interval."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/pairwise_accuracy`: how often a metric prefers what people prefer."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class PairwiseAccuracy(modules.base(), inputs=forms.PREFERENCES):
+class PairwiseAccuracy(metric.base(), inputs=forms.PREFERENCES):
     """Pairwise prediction accuracy, with the numbers of pairs."""

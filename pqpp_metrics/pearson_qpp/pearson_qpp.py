@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/pearson_qpp`: Pearson correlation of predicted and true performance."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class PearsonQpp(modules.base(), inputs=forms.PAIRS):
+class PearsonQpp(metric.base(), inputs=forms.PAIRS):
     """Pearson correlation with p-value and confidence interval."""

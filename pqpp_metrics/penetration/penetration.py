@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/penetration`: spatial consistency of overlapping objects."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Penetration(modules.base(), inputs=forms.OVERLAPS, each="image", kept=()):
+class Penetration(metric.base(), inputs=forms.OVERLAPS, each="image", kept=()):
     """Mean spatial consistency over images, with the value of every image."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/precision_at_k`: the share of relevant documents among the first k."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class PrecisionAtK(modules.base(), inputs=forms.RANKINGS):
+class PrecisionAtK(metric.base(), inputs=forms.RANKINGS):
     """Mean precision at k over queries, with the value of every query."""

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class QppReport(modules.base(), inputs=forms.PAIRS):
+class QppReport(metric.base(), inputs=forms.PAIRS):
     """Pearson, Spearman, Kendall, sMARE and RMSE; the main value is Kendall's tau-b."""
 
     @classmethod

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/r_precision`: precision at the number of relevant documents."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class RPrecision(modules.base(), inputs=forms.RANKINGS):
+class RPrecision(metric.base(), inputs=forms.RANKINGS):
     """Mean R-precision over queries, with the value of every query."""

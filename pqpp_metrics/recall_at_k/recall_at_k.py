@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/recall_at_k`: the share of relevant documents found among the first k."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class RecallAtK(modules.base(), inputs=forms.RANKINGS):
+class RecallAtK(metric.base(), inputs=forms.RANKINGS):
     """Mean recall at k over queries, with the value of every query."""

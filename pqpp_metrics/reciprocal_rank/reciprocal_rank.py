@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/reciprocal_rank`: 1 / the rank of the first relevant document."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class ReciprocalRank(modules.base(), inputs=forms.RANKINGS):
+class ReciprocalRank(metric.base(), inputs=forms.RANKINGS):
     """Mean reciprocal rank over queries, with the value of every query."""

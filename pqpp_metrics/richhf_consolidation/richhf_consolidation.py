@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_metrics import forms, metric, modules
+from pqpp_metrics import forms, metric
 
 
-class RichhfConsolidation(modules.base(), inputs=forms.FEEDBACK, each="image"):
+class RichhfConsolidation(metric.base(), inputs=forms.FEEDBACK, each="image"):
     """Mean score over images and kinds of score, with the consolidated feedback of every image."""
 
     @classmethod

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/richhf_heatmap`: RichHF's protocol for heatmaps."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class RichhfHeatmap(modules.base(), inputs=forms.MAPS):
+class RichhfHeatmap(metric.base(), inputs=forms.MAPS):
     """MSE on all and on empty truths, saliency metrics on the others."""

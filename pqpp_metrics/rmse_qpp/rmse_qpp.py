@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/rmse_qpp`: root mean squared error of predicted performance."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class RmseQpp(modules.base(), inputs=forms.PAIRS):
+class RmseQpp(metric.base(), inputs=forms.PAIRS):
     """Root mean squared error with p-value and confidence interval."""

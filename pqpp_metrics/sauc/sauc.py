@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/sauc`: shuffled AUC of saliency maps."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Sauc(modules.base(), inputs=forms.MAPS):
+class Sauc(metric.base(), inputs=forms.MAPS):
     """Mean sAUC over images, with the value of every image."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/scene_composition`: coverage and consistency of a composed scene."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class SceneComposition(modules.base(), inputs=forms.SCENES):
+class SceneComposition(metric.base(), inputs=forms.SCENES):
     """Mean composition score over images, with the value of every image."""

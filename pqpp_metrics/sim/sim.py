@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/sim`: similarity of saliency maps."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Sim(modules.base(), inputs=forms.MAPS, each="map"):
+class Sim(metric.base(), inputs=forms.MAPS, each="map"):
     """Mean SIM over maps, with the value of every map."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/smare`: scaled mean absolute rank error of predicted performance."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class Smare(modules.base(), inputs=forms.PAIRS):
+class Smare(metric.base(), inputs=forms.PAIRS):
     """Mean scaled rank error, with p-value, interval and the error of every query."""

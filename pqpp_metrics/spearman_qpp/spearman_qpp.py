@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/spearman_qpp`: Spearman correlation of predicted and true performance."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class SpearmanQpp(modules.base(), inputs=forms.PAIRS):
+class SpearmanQpp(metric.base(), inputs=forms.PAIRS):
     """Spearman correlation with p-value and confidence interval."""

@@ -1,7 +1,7 @@
 """Evaluate module `pqpp/text_rendering`: how faithfully images show a text."""
 
-from pqpp_metrics import forms, modules
+from pqpp_metrics import forms, metric
 
 
-class TextRendering(modules.base(), inputs=forms.TEXT_PAIRS):
+class TextRendering(metric.base(), inputs=forms.TEXT_PAIRS):
     """Mean text rendering score over images, with every image's score and both parts."""

@@ -12,9 +12,8 @@ import numpy as np
 
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.read_table import read_table
-from pqpp_models.bench.experiments import Cell
 from pqpp_models.bench.given import KEYS, values_by_prompt
-from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions
+from pqpp_models.bench.protocol import Cell, Predictions, Result, evaluate_predictions
 from pqpp_models.bench.run import BenchRun, run_cells
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
@@ -66,18 +65,12 @@ def automatic_cells(
         targets: Only metrics of these targets.
 
     Raises:
-        PredictorError: A named column or target does not exist, or no column is a metric.
+        PredictorError: A named target does not exist, or no column is a metric.
 
     Example:
         >>> automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
         'sdxl_hpsv2 [sdxl_hbpp]'
     """
-    for column in named:
-        if column not in columns:
-            raise PredictorError(
-                f"the file of metrics has no column of numbers called {column!r}; it has "
-                f"{', '.join(columns) or 'none'}"
-            )
     pairs = {column: target_of(column, targets) for column in columns}
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
@@ -140,9 +133,9 @@ def run_automatic_metrics(
         if name not in KEYS and all(isinstance(cell, int | float | None) for cell in cells)
     ]
     cells = automatic_cells(numbers, named, targets)
-    columns |= {cell.reference: table.numbers(cell.reference) for cell in cells}
+    columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
-    metrics = values_by_prompt(columns, keys, [cell.reference for cell in cells])
+    metrics = values_by_prompt(columns, keys, [cell.target for cell in cells])
     run = run_cells(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.tested(baseline, progress)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
-from pqpp_models.bench.experiments import Cell
-from pqpp_models.bench.protocol import Predictions, Result, cell_values
-from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import Figure, interval_of, labels_of
+from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, cell_values
+from pqpp_models.bench.rows import interval_of, labels_of
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
 
@@ -106,8 +105,7 @@ def panel(
         in_units: Whether predictions are in the units of the target: then the line of equal values
             is drawn.
     """
-    cell = Cell(result.label, result.predicted, result.target, result.source)
-    pair = cell_values(predictions, cell, references[result.target], sources)
+    pair = cell_values(predictions, result, references[result.target], sources)
     predicted, true = (side.clip(-_DRAWN, _DRAWN) for side in pair)
     across = Axis.around(predicted, LEFT, RIGHT)
     up = Axis.around(true, BOTTOM, TOP)
@@ -314,27 +312,22 @@ def ranked_rows(
     ours = [result for result in results if result.label == label and result.ranked]
     theirs = [one for one in comparable(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
-    pairs = [(getattr(figure, coefficient), figure) for figure in both]
-    known = sorted((pair for pair in pairs if not math.isnan(pair[0])), key=lambda pair: -pair[0])
-    intervals = [interval_of(figure, coefficient) for _, figure in known]
-    ends = [end for interval in intervals for end in interval or ()]
-    axis = Axis.around([0.0, *ends, *(value for value, _ in known)], 2.0, 98.0)
-    rows = []
-    for (value, figure), interval in zip(known, intervals, strict=True):
-        where = f"published, {figure.split}" if isinstance(figure, PublishedResult) else ""
-        low, high = map(axis.at, interval or (math.nan, math.nan))
-        rows.append(
-            {
-                "name": visible(getattr(figure, "title", figure.predictor)),
-                "ours": not where,
-                "where": where,
-                "value": value,
-                "interval": interval,
-                "x": axis.at(value),
-                "low": low,
-                "high": high,
-            }
-        )
+    known = [figure for figure in both if not math.isnan(getattr(figure, coefficient))]
+    known.sort(key=lambda figure: -getattr(figure, coefficient))
+    values = [getattr(figure, coefficient) for figure in known]
+    intervals = [interval_of(figure, coefficient) or () for figure in known]
+    axis = Axis.around([0.0, *chain(*intervals), *values], 2.0, 98.0)
+    rows = [
+        {
+            "name": visible(getattr(figure, "title", figure.predictor)),
+            "where": f"published, {figure.split}" if isinstance(figure, PublishedResult) else "",
+            "value": value,
+            "interval": interval,
+            "x": axis.at(value),
+            "ends": [axis.at(end) for end in interval],
+        }
+        for figure, value, interval in zip(known, values, intervals, strict=True)
+    ]
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
         "rows": rows,

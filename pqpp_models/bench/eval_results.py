@@ -22,8 +22,8 @@ from pqpp_hub.eval_results import (
     results_file,
     results_text,
 )
-from pqpp_models.bench.protocol import Result
-from pqpp_models.bench.rows import COEFFICIENTS, interval_of
+from pqpp_models.bench.protocol import COEFFICIENTS, Result
+from pqpp_models.bench.rows import interval_of
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
 from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.errors import PredictorError

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
@@ -65,12 +65,12 @@ def foreign_scores(name: str) -> TextScores | None:
             return None
         try:
             folder = _pulled(name, (CONFIG, _MODULES))
-        except CheckpointError:
+        except ModelError:
             return None  # who loads a predictor says what is wrong
     if (folder / _MODULES).is_file():
         return sentence_scores(name)
     if (folder / CONFIG).is_file():
-        config = read_json(folder / CONFIG, CheckpointError)
+        config = read_json(folder / CONFIG, ModelError)
         kinds = config.get("architectures") if isinstance(config, dict) else None
         is_classifier = any(str(kind).endswith("ForSequenceClassification") for kind in kinds or ())
         if is_classifier and "predictor_type" not in config:
@@ -81,7 +81,7 @@ def foreign_scores(name: str) -> TextScores | None:
 def _pulled(name: str, files: Sequence[str]) -> Path:
     from pqpp_hub.pull import pull_files
 
-    return pull_files(name, files, error=CheckpointError)
+    return pull_files(name, files, error=ModelError)
 
 
 def imported(name: str) -> TextScores:
@@ -163,7 +163,7 @@ def sentence_scores(name: str) -> TextScores:
     folder = Path(name).expanduser()
     if not folder.is_dir():
         folder = _pulled(name, (*WHOLE, "*/model.safetensors", _HEAD))
-    steps = read_json(folder / _MODULES, CheckpointError)
+    steps = read_json(folder / _MODULES, ModelError)
     odd = [step["type"] for step in steps if not step["type"].startswith("sentence_transformers.")]
     if odd:
         raise PredictorError(f"{name} runs code of its own ({odd[0]:.60}); it is not loaded")

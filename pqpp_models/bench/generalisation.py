@@ -8,20 +8,30 @@ reach by telling easy tasks from hard ones.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.load import load_benchmark
+from pqpp_datasets.target_columns import PQPP_TARGETS, is_target, measure_of
+from pqpp_files.figures import Figures, figures_text
+from pqpp_files.open_input import names_input
+from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report
-from pqpp_models.bench.held_out import fitted_among, fitted_notes, held_out_builds, marked
+from pqpp_models.bench.held_out import fitted_among, held_out_builds
+from pqpp_models.bench.notes import fitted_notes
+from pqpp_models.bench.rows import marked
 from pqpp_models.bench.run import load_predictors, open_split, with_some_of
-from pqpp_models.bench.scored_prompts import load_sets, read_set, sets_of
-from pqpp_models.bench.split import other_releases
+from pqpp_models.bench.split import RELEASES, Split, other_releases
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.scored_prompts import ScoredPrompts, within_groups
+from pqpp_models.prompts import ID
+from pqpp_models.scored_prompts import ScoredPrompts, gimbrr_match_rates, within_groups
 from pqpp_models.targets import resolve_targets, stand_in
 
 FITTED_NOTE = (
@@ -120,7 +130,9 @@ def generalise(
         predicted = [target for model in chosen.values() for target in model.targets]
         names = rows.targets(targets, predicted)
         sets = sets_of(rows, names)
-    sets += own
+    found = [*sets, *own]
+    notes += [f"{one.name} is left out: it has one prompt" for one in found if len(one.prompts) < 2]
+    sets = [one for one in found if len(one.prompts) > 1]
     if not sets:
         raise PredictorError(
             "no set of prompts could be read, see the notes; name a folder by `data_dir`, or a "
@@ -178,8 +190,7 @@ def evaluate_generalisation(
         builds = held_out_builds(predictors, scored.rows)
         of_set = []
         for name, predictor in builds.predictors.items():
-            asked = _asked(predictor, scored, target)
-            if asked:
+            if asked := _asked(predictor, scored, target):
                 of_set.append(_result(name, predictor, scored, asked, builds.stands_for.get(name)))
             else:
                 has = ", ".join(predictor.targets)
@@ -239,8 +250,6 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
         style: One of the five.
         results: What `evaluate_generalisation` returned.
     """
-    import pandas as pd
-
     sets = dict.fromkeys((row.prompts, row.data, row.n) for row in results)
     notes = [f"{name}: {data}, n = {n}" for name, data, n in sets]
     of_pqpp = {row.predictor: row.trained_on for row in results if row.data.startswith("pqpp (")}
@@ -251,8 +260,6 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
         return frame.to_csv(index=False)
     if style == "json":
         return '{"rows": ' + frame.to_json(orient="records", indent=1) + "}"
-    from pqpp_files.figures import Figures, figures_text
-
     if any(result.data.startswith(("pqpp (", "gimbrr")) for result in results):
         notes.append(OF_PQPP)
     rows = [
@@ -272,3 +279,85 @@ def format_generalisation(style: str, results: Sequence[GeneralisationResult]) -
     names = ["prompts", "predictor", "asked for", "n", "Spearman", "within groups", "Kendall"]
     table = Figures("generalisation", "On prompts of another kind", names, rows)
     return figures_text(style, [table], [*notes, FITTED_NOTE])
+
+
+def pqpp_sets(splits: Mapping[str, Any], split: str, target: str) -> list[ScoredPrompts]:
+    """Return PQPP's captions of one split, and its DrawBench prompts of all that are there.
+
+    Raises:
+        PredictorError: There is no such split in this copy, or no such target.
+    """
+    if target not in PQPP_TARGETS:
+        raise PredictorError(
+            f"`targets` {target}: pqpp has no such scores; use one of {', '.join(PQPP_TARGETS)}"
+        )
+    if split not in splits:
+        raise PredictorError(f"`split` {split}: this copy of pqpp has {', '.join(splits)}; use one")
+    captions = [row for row in splits[split] if row["source"] == "mscoco"]
+    drawn = [row for rows in splits.values() for row in rows if row["source"] == "drawbench"]
+    data = f"pqpp ({RELEASES['pqpp']}), "
+    return [
+        _scored(f"mscoco ({split})", captions, target, f"{data}{split} split"),
+        _scored("drawbench", drawn, target, f"{data}splits {', '.join(splits)}"),
+    ]
+
+
+def _scored(
+    name: str,
+    rows: Iterable[Mapping[str, Any]],
+    column: str,
+    data: str,
+    target: str | None = None,
+    group: str | None = None,
+) -> ScoredPrompts:
+    """Return the rows that have a score as a set."""
+    known = [row for row in rows if row[column] is not None and not math.isnan(row[column])]
+    prompts, scores = [row["prompt"] for row in known], [row[column] for row in known]
+    groups = [row[group] for row in known] if group else None
+    return ScoredPrompts(name, prompts, scores, groups, data, target, [r.get(ID) for r in known])
+
+
+def load_sets(
+    data_dir: str | None, split: str, target: str
+) -> tuple[list[ScoredPrompts], list[str]]:
+    """Return the sets of this project that can be read here, and a line on each that can't."""
+    sets, left_out = [], []
+    for name in ("pqpp", "gimbrr-annotations"):
+        try:
+            rows = load_benchmark(name, data_dir=data_dir)
+        except BenchmarkError as error:
+            left_out.append(f"without {name}: {error}")
+            continue
+        is_pqpp = name == "pqpp"
+        sets += pqpp_sets(rows, split, target) if is_pqpp else [gimbrr_match_rates(rows)]
+    return sets, left_out
+
+
+def sets_of(split: Split, targets: Sequence[str]) -> list[ScoredPrompts]:
+    """Return the prompts of a split with their scores, a set a target; prompts without one go."""
+    columns = {"prompt", ID, "source", *targets}.intersection(split.rows.column_names)
+    rows = split.rows.select_columns(list(columns)).to_list()
+    group = "source" if len(set(split.sources or ())) > 1 else None
+    data = f"{split.config}, {split.name}"
+    return [_scored(f"{split.config}: {one}", rows, one, data, one, group) for one in targets]
+
+
+def read_set(text: str, split: str | None = None) -> ScoredPrompts:
+    """Read DATA:COLUMN, a table or a dataset with the prompts in `prompt` and a score.
+
+    Raises:
+        PredictorError: There is no column in the text, or the dataset has no such one of numbers.
+        FileError: The file cannot be read, or the column holds no numbers.
+        BenchmarkError: The dataset cannot be loaded.
+    """
+    path, colon, column = text.rpartition(":")
+    if not colon or not path:
+        raise PredictorError(f"`scores` {text}: FILE:COLUMN is needed, the column of the scores")
+    if not names_input(path) and (Path(path).is_dir() or not Path(path).suffix):
+        data = Split.of(load_benchmark(path, split=split), Path(path).name)
+        return sets_of(data, data.targets(column))[0]
+    table = read_table(path, ["prompt", column])
+    pairs = zip(table.texts("prompt"), table.numbers(column), strict=True)
+    rows = [{"prompt": prompt, column: score} for prompt, score in pairs]
+    target = column if is_target(column) else None
+    return _scored(Path(path).stem, rows, column, f"{Path(path).name}:{column}", target)

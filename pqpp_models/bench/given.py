@@ -21,11 +21,48 @@ _log = logging.getLogger(__name__)
 KEYS = ("prompt_id", "prompt")
 
 
-class _Given(Predictor):
-    """What both have in common: one score a prompt, whatever target it is compared with."""
+class PredictingFunction(Predictor):
+    """A function of prompts: one score a prompt, whatever target it is compared with.
 
+    Args:
+        function: Takes a list of prompts, and returns a number for each.
+        called: What messages and tables call it.
+
+    Raises:
+        PredictorError: When it is asked, and answers with other than one number a prompt.
+
+    Example:
+        >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
+        array([[3.]])
+    """
+
+    name = "function"
     one_score: ClassVar[bool] = True
     higher = "unknown"
+
+    def __init__(self, function: Callable[[list[Any]], ArrayLike], called: str) -> None:
+        self.function, self.shipped_as = function, called
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        try:
+            answer = self.function(list(rows))
+        except PqppError:
+            raise
+        except Exception as error:  # whatever a stranger's function does
+            raise PredictorError(
+                f"{self.called} failed on {len(rows)} prompts ({in_a_line(error)}); correct it"
+            ) from error
+        try:
+            values = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if values.size != len(rows):
+            raise PredictorError(
+                f"{self.called} answered with {type(answer).__name__} of shape "
+                f"{np.shape(answer) if np.ndim(answer) else ()} for {len(rows)} prompts; return "
+                "one number each"
+            )
+        return values.reshape(-1, 1)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -35,7 +72,7 @@ class _Given(Predictor):
         )
 
 
-class PredictionTable(_Given):
+class PredictionTable(PredictingFunction):
     r"""Predictions in a column of a table, by `prompt_id` or `prompt`; repeated ones are averaged.
 
     Args:
@@ -60,61 +97,19 @@ class PredictionTable(_Given):
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="name it like FILE:COLUMN")
-        self.where = f"{path}:{column}"
+        super().__init__(self._of_rows, f"{path}:{column}")
         keys = [name for name in KEYS if name in table.columns]
         self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
         self.columns["predicted"] = table.numbers(column)
-        self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.where)
+        self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.called)
 
-    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+    def _of_rows(self, rows: list[Any]) -> Any:
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
-        values = values_by_prompt(self.columns, there, ["predicted"], self.where)["predicted"]
+        values = values_by_prompt(self.columns, there, ["predicted"], self.called)["predicted"]
         if missing := values.count(None):
             lacks = "%s has no prediction of %d of %d prompts; all are compared on the others"
-            _log.warning(lacks, self.where, missing, len(rows))
-        return np.array(values, dtype=np.float64)[:, None]
-
-
-class PredictingFunction(_Given):
-    """A function of prompts.
-
-    Args:
-        function: Takes a list of prompts, and returns a number for each.
-        called: What messages and tables call it.
-
-    Raises:
-        PredictorError: When it is asked, and answers with other than one number a prompt.
-
-    Example:
-        >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
-        array([[3.]])
-    """
-
-    name = "function"
-
-    def __init__(self, function: Callable[[list[str]], ArrayLike], called: str) -> None:
-        self.function, self.shipped_as = function, called
-
-    def _score(self, rows: list[str], targets: tuple[str, ...]) -> NDArray[np.float64]:
-        try:
-            answer = self.function(list(rows))
-        except PqppError:
-            raise
-        except Exception as error:  # whatever a stranger's function does
-            raise PredictorError(
-                f"{self.called} failed on {len(rows)} prompts ({in_a_line(error)}); correct it"
-            ) from error
-        try:
-            values = np.asarray(answer, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        if values.size != len(rows):
-            raise PredictorError(
-                f"{self.called} answered with {type(answer).__name__} of shape "
-                f"{np.shape(answer) if np.ndim(answer) else ()} for {len(rows)} prompts; return "
-                "one number each"
-            )
-        return values.reshape(-1, 1)
+            _log.warning(lacks, self.called, missing, len(rows))
+        return values
 
 
 def named_predictor(name: str) -> Predictor:

@@ -5,7 +5,7 @@ that was refitted on more rows names its build that was fitted on the train spli
 taken where it has learned fewer of the rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,61 +83,3 @@ def held_out_builds(
 def _known(predictor: Predictor, rows: Any) -> int:
     fitted = fitted_among(predictor, rows)
     return 0 if fitted is None else int(fitted.sum())
-
-
-def unranked(results: Iterable[Any]) -> dict[str, int]:
-    """Return the predictors that were fitted to rows of a table, and to how many at most."""
-    fitted_rows: dict[str, int] = {}
-    for result in results:
-        if result.fitted_rows:
-            known = fitted_rows.get(result.predictor, 0)
-            fitted_rows[result.predictor] = max(result.fitted_rows, known)
-    return fitted_rows
-
-
-def marked(name: str, fitted: int | None) -> str:
-    """Return a predictor's name as a table shows it.
-
-    Example:
-        >>> marked("mine", 3), marked("mine", 0)
-        ('mine (fitted to 3 of these rows)', 'mine')
-    """
-    return f"{name} (fitted to {fitted} of these rows)" if fitted else name
-
-
-def fitted_notes(results: Iterable[Any]) -> list[str]:
-    """Return the lines on what the predictors of a table were fitted to."""
-    results = list(results)
-    lines = []
-    for build, name in dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for):
-        lines.append(
-            f"{build}, fitted on train alone, stands for {name}, which was fitted to more of these "
-            "rows"
-        )
-    if unranked(results):
-        lines.append(f"fitted to rows of this table, not ranked: {', '.join(unranked(results))}")
-    taken: dict[tuple[str, str], dict[str, None]] = {}
-    for result in results:
-        if getattr(result, "stands_in", None):
-            taken.setdefault((result.predictor, result.stands_in), {})[result.target] = None
-    for (name, own), targets in taken.items():
-        without = f"{name} does not predict {', '.join(targets)}"
-        lines.append(f"{without}: its {own} stands in, whose order counts")
-    unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
-    if unknown:
-        lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
-    return [*lines, *_split_notes(results)]
-
-
-def _split_notes(results: Iterable[Any]) -> Iterator[str]:
-    """Yield a line on each split that predictors of a table were fitted on, where that is told."""
-    fitted: dict[tuple[str, str | None, bool], dict[str, None]] = {}
-    out = unranked(results)
-    for result in results:
-        if result.fitted_on:
-            apart = result.fitted_rows is not None and result.predictor not in out
-            key = (result.fitted_on, getattr(result, "trained_on", None), apart)
-            fitted.setdefault(key, {})[result.predictor] = None
-    for (split, data, apart), names in fitted.items():
-        of = f" of {data}" if data else ""
-        yield f"{', '.join(names)}: fitted on {split}{of}{', on none of these rows' * apart}"

@@ -7,8 +7,7 @@ from itertools import chain
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.visible import visible
 from pqpp_models.bench.notes import GENERATED_NOTE, notes
-from pqpp_models.bench.protocol import Result
-from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.protocol import PublishedResult, Result
 from pqpp_models.bench.rows import Block, Half, blocks_of, heading, published_groups
 
 _SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}

@@ -1,6 +1,7 @@
 """A benchmark's leaderboard: the results that models' repositories hold, as a table and a page."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,12 @@ from pqpp_hub.eval_results import BenchmarkTask, Listed, listed_in_folder, liste
 from pqpp_models.bench.eval_results import result_of, runs_of
 from pqpp_models.bench.given import named_predictor
 from pqpp_models.bench.held_out import Builds
-from pqpp_models.bench.protocol import Result, mean_over_targets
-from pqpp_models.bench.published import PublishedResult, published_results
+from pqpp_models.bench.protocol import (
+    PublishedResult,
+    Result,
+    mean_over_targets,
+    published_results,
+)
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Split
@@ -99,38 +104,35 @@ def leaderboard(
         HubError: The Hub cannot be reached, or keeps no leaderboard of it.
     """
     folder = expanded(source)
-    is_folder = folder.is_dir()
-    if is_folder:
+    name = str(source)
+    if folder.is_dir():
         listed, notes = listed_in_folder(folder)
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
                 f"{source} has results on {', '.join(named)}; say which by `benchmark`"
             )
-        name = benchmark or (named[0] if named else str(source))
+        name = benchmark or next(iter(named), name)
     else:
-        listed, notes = listed_on_hub(str(source), models)
-        name = str(source)
+        listed, notes = listed_on_hub(name, models)
     entries = _of_one_split([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
         raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
-    results = [
-        result_of(listing.entry, task, called) for (called, _), (listing, task) in entries.items()
-    ]
-    task = next(iter(entries.values()))[1]
+    results = [result_of(listing.entry, task, called) for called, listing, task in entries]
+    task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
     run = BenchRun(rows, {}, _ordered(results), [], {}, Builds({}, {}, []))
     notes += [
         f"{listing.model} by a pull request that is not merged: {listing.pull_request}"
-        for listing in {o.model: o for o, _ in entries.values() if o.pull_request}.values()
+        for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
     ]
     if verify:
         places = {
-            called: str(clone)
-            if is_folder and ((clone := folder / listing.model) / CONFIG).is_file()
+            called: str(folder / listing.model)
+            if (folder / listing.model / CONFIG).is_file()
             else listing.model
-            for (called, _), (listing, _) in entries.items()
+            for called, listing, _ in entries
         }
         run, differing = _verified(run, places, dataset or name, task, progress)
         notes += differing
@@ -141,27 +143,24 @@ def leaderboard(
 
 def _of_one_split(
     listed: Sequence[Listed], subset: str | None, split: str | None
-) -> dict[tuple[str, str], tuple[Listed, BenchmarkTask]]:
-    """Return the entries of the tasks of one configuration and split, by name and target.
+) -> list[tuple[str, Listed, BenchmarkTask]]:
+    """Return the entries of the tasks of one configuration and split, with their names.
 
     The name is the model's; where it has several results on one task, the later ones are numbered.
     """
-    known = [
-        (listing, task) for listing in listed if (task := BenchmarkTask.of(listing.entry.task_id))
-    ]
-    subsets = sorted({task.config or "" for _, task in known})
-    subset = subset or (subsets[0] if subsets else "")
-    known = [(listing, task) for listing, task in known if (task.config or "") == subset]
-    splits = sorted({task.split for _, task in known})
-    split = split or ("test" if "test" in splits else splits[0] if splits else "")
-    entries: dict[tuple[str, str], tuple[Listed, BenchmarkTask]] = {}
+    known = [(one, task) for one in listed if (task := BenchmarkTask.of(one.entry.task_id))]
+    subset = subset or min((task.config or "" for _, task in known), default="")
+    known = [(one, task) for one, task in known if (task.config or "") == subset]
+    splits = {task.split for _, task in known}
+    split = split or min(splits, key=lambda name: (name != "test", name), default="")
+    entries = []
+    times: Counter[tuple[str, str]] = Counter()
     for listing, task in known:
         if task.split == split:
-            called, number = listing.model, 1
-            while (called, task.target) in entries:
-                number += 1
-                called = f"{listing.model} ({number})"
-            entries[called, task.target] = listing, task
+            times[listing.model, task.target] += 1
+            number = times[listing.model, task.target]
+            called = listing.model if number == 1 else f"{listing.model} ({number})"
+            entries.append((called, listing, task))
     return entries
 
 

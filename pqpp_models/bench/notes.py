@@ -1,18 +1,19 @@
 """The lines that say what the figures of a table are, and why some are missing."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from pqpp_models.bench.comparison import COMPARISON_NOTE
-from pqpp_models.bench.held_out import fitted_notes
-from pqpp_models.bench.protocol import MARKS_NOTE, Result, mean_over_targets
-from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import (
-    coefficient_text,
-    difference_notes,
-    labels_of,
-    published_groups,
+from pqpp_models.bench.protocol import (
+    COEFFICIENTS,
+    COMPARISON_NOTE,
+    MARKS_NOTE,
+    PublishedResult,
+    Result,
+    grouped,
+    mean_over_targets,
 )
+from pqpp_models.bench.rows import coefficient_text, labels_of, published_groups
 from pqpp_models.bench.split import ALL_ROWS, other_releases
 
 _FEW = 30
@@ -21,26 +22,19 @@ GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say
 
 def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
     """Return the lines that say what a table's figures are."""
-    lines = []
-    if any(result.generated for result in results):
-        lines.append(GENERATED_NOTE)
-    for data in dict.fromkeys((r.config, r.release, r.split) for r in results):
-        rows = (r for r in results if (r.config, r.release, r.split) == data)
+    lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
+    of_data = grouped(((r.config, r.release, r.split), r) for r in results)
+    for (config, release, split), rows in of_data.items():
         # An entry of a leaderboard may tell a figure, and not of how many prompts.
         sizes = {r.label: r.n for r in rows if r.n > 1 or _undefined(r) == 2}
-        config, release, split = data
-        name = f"release {release}, " if release else ""
-        part = split if split == ALL_ROWS else f"{split} split"
-        by_size: dict[int, list[str]] = {}
-        for label, n in sizes.items():
-            by_size.setdefault(n, []).append(label)
-        of = {
-            n: f" ({', '.join(labels)})" if len(by_size) > 1 else ""
+        by_size = grouped((n, label) for label, n in sizes.items())
+        parts = [config, *([f"release {release}"] if release else [])]
+        parts.append(split if split == ALL_ROWS else f"{split} split")
+        each = [
+            f"n = {n}" + (f" ({', '.join(labels)})" if len(by_size) > 1 else "")
             for n, labels in by_size.items()
-        }
-        if sizes:
-            part += f", {'; '.join(f'n = {n}{labels}' for n, labels in of.items())}"
-        lines.append(f"rows: {config}, {name}{part}")
+        ]
+        lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     for config in dict.fromkeys(result.config for result in results):
         lines += other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += fitted_notes(results)
@@ -56,40 +50,76 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         )
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
-    lines += difference_notes(results)
-    for key, group in published_groups(published).items():
-        first = group[0]
+    for row in results:
+        for coefficient in COEFFICIENTS:
+            if warning := getattr(row, f"{coefficient}_baseline_warning"):
+                name = f"{row.predictor} less {row.baseline} on {row.label}"
+                lines.append(f"! {name}, {coefficient.title()}: {warning}")
+    for key, (first, *_) in published_groups(published).items():
         lines.append(
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
     return lines
 
 
-def _means(results: Sequence[Result]) -> list[str]:
-    """Return a line of means for each set of columns that a predictor has.
+def unranked(results: Iterable[Any]) -> dict[str, int]:
+    """Return the predictors that were fitted to rows of a table, and to how many at most."""
+    rows = grouped((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
+    return {name: max(counts) for name, counts in rows.items()}
+
+
+def fitted_notes(results: Iterable[Any]) -> list[str]:
+    """Return the lines on what the predictors of a table were fitted to."""
+    results = list(results)
+    built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
+    lines = [
+        f"{build}, fitted on train alone, stands for {name}, which was fitted to more of these rows"
+        for build, name in built
+    ]
+    out = unranked(results)
+    if out:
+        lines.append(f"fitted to rows of this table, not ranked: {', '.join(out)}")
+    instead = [r for r in results if getattr(r, "stands_in", None)]
+    taken = grouped(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
+    for (name, own), targets in taken.items():
+        without = f"{name} does not predict {', '.join(targets)}"
+        lines.append(f"{without}: its {own} stands in, whose order counts")
+    unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
+    if unknown:
+        lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
+    fitted: dict[Any, None] = {}
+    for result in results:
+        if result.fitted_on:
+            apart = result.fitted_rows is not None and result.predictor not in out
+            on = (result.fitted_on, getattr(result, "trained_on", None), apart)
+            fitted[on, result.predictor] = None
+    for (split, data, apart), names in grouped(fitted).items():
+        of = f" of {data}" if data else ""
+        on_none = ", on none of these rows" if apart else ""
+        lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
+    return lines
+
+
+def _means(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line of means for each set of columns that a predictor has.
 
     A line has all predictors that have its columns, so that every mean in it is over the same ones.
     """
-    columns: dict[str, set[str]] = {}
-    for result in results:
-        columns.setdefault(result.predictor, set()).add(result.label)
-    lines, every = [], labels_of(results)
+    columns = {n: set(some) for n, some in grouped((r.predictor, r.label) for r in results).items()}
+    every = labels_of(results)
     for some in dict.fromkeys(map(frozenset, columns.values())):
-        if len(some) < 2:
-            continue
         having = [r for r in results if r.label in some and some <= columns[r.predictor]]
         means = [
             f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
             for name, r, tau in mean_over_targets(having)
             if not (math.isnan(r) and math.isnan(tau))
         ]
-        if not means:
+        if len(some) < 2 or not means:
             continue
         which = f"all {len(every)} columns"
         if len(some) < len(every):
             which = f"{len(some)} of {len(every)} columns ({', '.join(labels_of(having))})"
-        lines.append(f"mean over {which}, Pearson / Kendall: {'; '.join(means)}")
-    return lines
+        yield f"mean over {which}, Pearson / Kendall: {'; '.join(means)}"
 
 
 def _undefined(result: Result) -> int:
@@ -105,24 +135,18 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
         []
     """
     missing = [result for result in results if _undefined(result) == 2]
-    if half := [result for result in results if _undefined(result) == 1]:
-        listed = ", ".join(dict.fromkeys(result.predictor for result in half))
-        yield f"– of {listed} only one of the coefficients is told or defined"
+    if half := dict.fromkeys(r.predictor for r in results if _undefined(r) == 1):
+        yield f"– of {', '.join(half)} only one of the coefficients is told or defined"
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():
         yield f"– no figure on {label}: n = {n}, and a correlation needs two prompts"
-    equal: dict[str, list[str]] = {}
-    for result in missing:
-        if result.label not in few:
-            equal.setdefault(result.label, []).append(result.predictor)
-    same: dict[str, list[str]] = {}
-    for label, names in equal.items():
-        if {r.predictor for r in results if r.label == label} == set(names):
+    equal = grouped((r.label, r.predictor) for r in missing if r.label not in few)
+    for label in list(equal):
+        if {r.predictor for r in results if r.label == label} == set(equal[label]):
+            del equal[label]
             yield (
                 f"– no figure on {label}: its true values, or what a predictor says of all of "
                 "these prompts, are equal"
             )
-        else:
-            same.setdefault(", ".join(names), []).append(label)
-    for together, labels in same.items():
+    for together, labels in grouped((", ".join(n), label) for label, n in equal.items()).items():
         yield f"– no figure of {together} on {', '.join(labels)}: the same is said of all prompts"

@@ -6,28 +6,51 @@ own law, exact for few prompts, where Student's t tells far less. The paper's te
 marks stand for; here † is p < .01 and ‡ is p < .001.
 """
 
+import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_datasets.target_columns import TargetMeasure, is_mean, measure_of, sort_targets
+from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import qpp_report
-from pqpp_models.bench.experiments import Cell
-from pqpp_models.bench.held_out import fitted_among, unranked
+from pqpp_metrics.functional.resampling import paired_permutation
+from pqpp_metrics.functional.significance import holm
+from pqpp_models.bench.held_out import fitted_among
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
-from pqpp_models.predictor import Predictor
+from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import stand_in
 
+COEFFICIENTS = ("pearson", "kendall")
 MARKS = ((0.001, "‡"), (0.01, "†"))
 MARKS_NOTE = (
     "† p < .01, ‡ p < .001, two-sided against no correlation: Pearson's r by Student's t, which "
     "assumes normal values, Kendall's tau by its own law"
 )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of a table.
+
+    Attributes:
+        label: The column's heading; the target's own name in the main table.
+        predicted: The target that the predictor is asked for.
+        target: The one whose true values it is compared with.
+        source: Only rows of this source, or None for all.
+    """
+
+    label: str
+    predicted: str
+    target: str
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -118,8 +141,7 @@ class Predictions:
         higher: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
         trained_on: The configuration of PQPP that it was fitted to, if it is told.
         fitted_on: The split of it, if that is told.
-        fitted: To which prompts it was fitted; none if left out.
-        is_recorded: Whether it records that at all.
+        fitted: To which prompts it was fitted; none if left out, None where that is not recorded.
         stand_ins: Of `targets` those that it has not, each to its own target that was taken.
     """
 
@@ -129,8 +151,7 @@ class Predictions:
     higher: str = "easier"
     trained_on: str | None = None
     fitted_on: str | None = None
-    fitted: NDArray[np.bool_] | None = None
-    is_recorded: bool = True
+    fitted: NDArray[np.bool_] | np.bool_ | None = np.False_
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -162,30 +183,25 @@ def predict_all(
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
-        own: dict[str, str] = {}
         if predictor.one_score:  # which stands for any target
-            mine = tuple(targets)
-            values = np.repeat(predictor.predict(rows, progress=inner), len(mine), axis=1)
+            own = dict.fromkeys(targets, SCORE)
         else:
             own = {target: target for target in targets if target in predictor.targets}
             if nearest and not own:
                 found = {target: stand_in(target, predictor.targets) for target in targets}
                 own = {target: other for target, other in found.items() if other}
-            mine = tuple(own)
-            if not mine:
-                raise PredictorError(
-                    f"{name} predicts {', '.join(predictor.targets)}, none of "
-                    f"{', '.join(targets)}; leave it out, or name other targets"
-                )
-            asked = tuple(dict.fromkeys(own.values()))
-            values = predictor.predict(rows, asked, inner)
-            values = values[:, [asked.index(other) for other in own.values()]]
-            own = {target: other for target, other in own.items() if other != target}
+        if not own:
+            raise PredictorError(
+                f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}; "
+                "leave it out, or name other targets"
+            )
+        asked = tuple(dict.fromkeys(own.values()))
+        values = predictor.predict(rows, asked, inner)
+        values = values[:, [asked.index(other) for other in own.values()]]
+        instead = {target: other for target, other in own.items() if other not in (target, SCORE)}
         facts = (predictor.higher, predictor.trained_on, predictor.fitted_on)
         fitted = fitted_among(predictor, rows)
-        all_predictions.append(
-            Predictions(name, mine, values, *facts, fitted, fitted is not None, own)
-        )
+        all_predictions.append(Predictions(name, tuple(own), values, *facts, fitted, instead))
         if predictor.inputs == "table":
             lacking |= np.isnan(values).any(axis=1)
     return [
@@ -227,13 +243,13 @@ def evaluate_predictions(
         for cell in cells or [Cell(target, target, target) for target in prediction.targets]
         if cell.predicted in prediction.targets
     ]
-    out = unranked(results)
+    out = {result.predictor for result in results if result.fitted_rows}
     return [replace(result, ranked=result.predictor not in out) for result in results]
 
 
 def cell_values(
     predictions: Predictions,
-    cell: Cell,
+    cell: Cell | Result,
     true: Sequence[float | None],
     sources: Sequence[str] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -257,26 +273,22 @@ def cell_values(
 def _result(
     predictions: Predictions, cell: Cell, references, split: Split, stands_for: str | None
 ) -> Result:
-    asked = cell, references[cell.reference], split.sources if cell.source is not None else None
+    asked = cell, references[cell.target], split.sources if cell.source is not None else None
     predicted, reference = cell_values(predictions, *asked)
-    n, fitted = len(reference), 0 if predictions.is_recorded else None
-    if predictions.is_recorded and predictions.fitted is not None:
-        known = np.where(predictions.fitted[:, None], predictions.values, np.nan)
+    n, fitted = len(reference), None
+    if predictions.fitted is not None:
+        known = np.where(np.reshape(predictions.fitted, (-1, 1)), predictions.values, np.nan)
         fitted = len(cell_values(replace(predictions, values=known), *asked)[0])
-    measures = ("pearson", "kendall")
-    report = qpp_report(predicted, reference, measures=measures) if n > 1 else {}
+    report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
-    for name in measures:
+    for name in COEFFICIENTS:
         figures_of = report.get(f"{name}_qpp", {})
         figures[name] = figures_of.get(f"{name}_qpp", math.nan)
         for field_, key in (("p", "p_value"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
             figures[f"{name}_{field_}"] = figures_of.get(key, math.nan)
     return Result(
         predictor=predictions.predictor,
-        target=cell.reference,
-        label=cell.label,
-        predicted=cell.predicted,
-        source=cell.source,
+        **vars(cell),
         config=split.config,
         release=split.release,
         split=split.name,
@@ -306,9 +318,246 @@ def mean_over_targets(results: Iterable[Result]) -> Iterator[tuple[str, float, f
 
     A predictor with an undefined correlation among them has an undefined mean.
     """
-    by_predictor: dict[str, list[Result]] = {}
-    for result in results:
-        by_predictor.setdefault(result.predictor, []).append(result)
-    for name, rows in by_predictor.items():
+    for name, rows in grouped((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
         yield name, pearson, kendall
+
+
+def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Return the values of each key, in the order given.
+
+    Example:
+        >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+        {'a': [1, 3], 'b': [2]}
+    """
+    groups: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+PERMUTATIONS = 2_000
+LEVEL = 0.05
+COMPARISON_NOTE = (
+    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test, p < .05 "
+    "after Holm's correction over the table"
+)
+
+
+def compare_with_baseline(
+    results: Sequence[Result],
+    predictions: Sequence[Predictions],
+    references: Mapping[str, Sequence[float | None]],
+    baseline: str,
+    sources: Sequence[str] | None = None,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+    progress: bool = False,
+) -> list[Result]:
+    """Test every cell of a table against the same cell of a baseline: did it only look better?
+
+    Both coefficients by `paired_permutation`, which needs no like errors; each family of p-values
+    is corrected by Holm over the whole table.
+
+    Args:
+        results: The table.
+        predictions: What it was computed from.
+        references: Target to one true value a prompt.
+        baseline: The name of a predictor in the table.
+        sources: The source of each prompt; needed for results of one source.
+        permutations: Swaps of the test.
+        seed: Seed of the swaps.
+        progress: Show a progress bar on standard error.
+
+    Returns:
+        The results with `baseline`, `pearson_baseline_p`, the interval of the difference and the
+        warning, and those of Kendall; NaN and empty in the baseline's own row, where it has no such
+        cell, where a side is undefined, and for predictors that were fitted to the rows.
+
+    Raises:
+        PredictorError: If no predictor of the table has that name, or it was fitted to the rows.
+    """
+    from tqdm.auto import tqdm
+
+    by_name = {prediction.predictor: prediction for prediction in predictions}
+    if baseline not in by_name:
+        raise PredictorError(
+            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
+        )
+    known = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
+    if known:
+        raise PredictorError(
+            f"the baseline {baseline!r} was fitted to {known} of these rows; name one that was not"
+        )
+    tested: list[dict[str, dict[str, Any]]] = []
+    for row in tqdm(results, desc="comparing", unit="cell", disable=not progress):
+        own, other = by_name[row.predictor], by_name[baseline]
+        tests = {}
+        if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
+            mine, reference = cell_values(own, row, references[row.target], sources)
+            theirs, _ = cell_values(other, row, references[row.target], sources)
+            for name in COEFFICIENTS:
+                tests[name] = paired_permutation(
+                    mine, theirs, reference, name, permutations=permutations, seed=seed
+                )
+        tested.append(tests)
+    figures: list[dict[str, Any]] = [{} for _ in results]
+    for name in COEFFICIENTS:
+        found = [tests.get(name, {}) for tests in tested]
+        adjusted = holm(np.array([test.get("p_value", math.nan) for test in found]))["adjusted"]
+        for changes, test, p in zip(figures, found, adjusted, strict=True):
+            changes[f"{name}_baseline_p"] = float(p)
+            for key in ("ci_low", "ci_high", "warning") if test else ():
+                changes[f"{name}_baseline_{key}"] = test[key]
+    return [
+        replace(row, baseline=baseline, **own) for row, own in zip(results, figures, strict=True)
+    ]
+
+
+def arrow(value: float, baseline_value: float, p: float) -> str:
+    """Return ↑ for significantly above the baseline, ↓ for below, else nothing.
+
+    Example:
+        >>> arrow(0.5, 0.4, 0.01), arrow(0.3, 0.4, 0.01), arrow(0.5, 0.4, 0.2)
+        ('↑', '↓', '')
+    """
+    if not p < LEVEL:
+        return ""
+    return "↑" if value > baseline_value else "↓"
+
+
+def experiment_cells(
+    name: str,
+    targets: Sequence[str],
+    sources: Sequence[str],
+    fitted_to: str = "mscoco",
+    predicted: Sequence[str] | None = None,
+) -> list[Cell]:
+    """Return the columns of an experiment.
+
+    Args:
+        name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
+        targets: The reference targets wanted.
+        sources: The sources that the rows have.
+        fitted_to: The source that the predictors were fitted to, for the cross-dataset table.
+        predicted: What predictors may be asked for, for the cross-model and cross-task tables; the
+            reference targets if left out.
+
+    Raises:
+        PredictorError: If no column is left for these targets.
+
+    Example:
+        >>> targets = ["glide_hbpp", "sdxl_hbpp"]
+        >>> [cell.label for cell in experiment_cells("cross-model", targets, ["mscoco"])]
+        ['sdxl→glide_hbpp', 'glide→sdxl_hbpp']
+    """
+    known = targets if predicted is None else predicted
+    if name == "main":  # each target has its own column: Tables 3 and 5
+        cells = [Cell(target, target, target) for target in targets]
+    elif name == "cross-model":  # predictors of one model are asked about the others: Table 4
+        cells = [
+            Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
+            for reference in targets
+            for other in _models(known, measure_of(reference))
+            if other != reference and not is_mean(reference)
+        ]
+    elif name == "cross-task":
+        cells = _cross_task(targets, known)
+    else:  # the sources of prompts apart: Tables 6, 7 and 9
+        apart = [s for s in sources if name == "by-source" or s != fitted_to]
+        cells = [Cell(f"{t} ({s})", t, t, s) for s in apart for t in targets]
+    if not cells and name == "cross-dataset":
+        raise PredictorError(
+            f"these rows have no source beside {fitted_to}, to which the predictors were "
+            "fitted; use a configuration with more sources, like pqpp"
+        )
+    if not cells:
+        raise PredictorError(
+            f"the table {name!r} has no column for {', '.join(targets)}; name other targets"
+        )
+    return cells
+
+
+def _cross_task(targets: Sequence[str], predicted: Sequence[str]) -> list[Cell]:
+    """Pair the models of both tasks by their places: Table 8.
+
+    Of the other task its first measure counts.
+    """
+    cells = []
+    for reference in targets:
+        own = _models(predicted, measure := measure_of(reference))
+        tasks = (measure_of(target) for target in sort_targets(predicted))
+        others = (task for task in tasks if task and measure and task.task != measure.task)
+        pairs = zip(own, _models(predicted, next(others, None)), strict=False)
+        cells += [
+            Cell(f"{source}→{goal}", source, goal) for goal, source in pairs if goal == reference
+        ]
+    return cells
+
+
+def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
+    """Return the targets of a measure that are of a model, rather than of a mean."""
+    of_measure = (target for target in predicted if measure and measure_of(target) == measure)
+    return [target for target in of_measure if "_" in target and not is_mean(target)]
+
+
+_TITLES = {
+    "finetuned_bert": "fine-tuned BERT",
+    "finetuned_clip": "fine-tuned CLIP",
+    "correlation_cnn": "correlation CNN",
+}
+
+
+@dataclass(frozen=True)
+class PublishedResult:
+    """A published cell of the table.
+
+    Attributes:
+        predictor: The predictor's name, as the published table means it.
+        target: The target.
+        config: The release that it was measured on.
+        split: The split that it was measured on.
+        n: The number of prompts of that split.
+        pearson: Pearson's r.
+        kendall: Kendall's tau.
+        source: Where the figure stands.
+    """
+
+    predictor: str
+    target: str
+    config: str
+    split: str
+    n: int
+    pearson: float
+    kendall: float
+    source: str
+
+    @property
+    def label(self) -> str:
+        """The heading of its column: its target."""
+        return self.target
+
+    @property
+    def title(self) -> str:
+        """The predictor as texts call it."""
+        return _TITLES.get(self.predictor, self.predictor)
+
+
+@functools.cache
+def published_results() -> tuple[PublishedResult, ...]:
+    """Return every published figure of PQPP's tables that is known, in the tables' order.
+
+    Example:
+        >>> first = published_results()[0]
+        >>> first.predictor, first.target, first.pearson, first.split
+        ('finetuned_bert', 'glide_hbpp', 0.566, 'test')
+    """
+    groups = read_json(Path(__file__).with_name("published.json"))["groups"]
+    return tuple(
+        PublishedResult(**row, **{name: value for name, value in group.items() if name != "rows"})
+        for group in groups
+        for row in group["rows"]
+    )
+
+
+Figure = Result | PublishedResult

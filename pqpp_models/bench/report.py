@@ -12,10 +12,8 @@ from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import FEW, comparable, leading, panel, ranked_rows, space_panels
-from pqpp_models.bench.held_out import fitted_notes, marked, unranked
-from pqpp_models.bench.notes import notes
-from pqpp_models.bench.protocol import Predictions, Result
-from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.notes import fitted_notes, notes, unranked
+from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.rows import (
     FITTED,
     HEADINGS,
@@ -25,6 +23,7 @@ from pqpp_models.bench.rows import (
     headings,
     interval_of,
     labels_of,
+    marked,
     published_groups,
 )
 from pqpp_models.bench.run import BenchRun
@@ -60,10 +59,36 @@ def render_report(
     """
     results, split = run.results, run.split
     titles = {r.label: visible(heading(r, split.told.get(r.target))) for r in reversed(results)}
-    label = leading(results, published)
-    out = unranked(results)
-    measured = {r.predictor for r in results if r.pearson == r.pearson or r.kendall == r.kendall}
-    shown = [prediction for prediction in run.predictions if prediction.predictor in measured]
+    label, fitted_rows = leading(results, published), unranked(results)
+    panels, pictures, extremes, without = {}, {}, [], []
+    for predictions in run.predictions:
+        name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
+        if spaces and name in spaces:
+            pictures[visible(name)] = space_panels(
+                predictions, spaces[name], run.references, results, titles
+            )
+        own = [result for result in results if result.predictor == name]
+        if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in own):
+            without.append(visible(name))
+            continue
+        in_units = predictor is not None and predictor.supervised and not predictor.one_score
+        panels[visible(marked(name, fitted_rows.get(name)))] = [
+            panel(
+                predictions,
+                result,
+                titles[result.label],
+                run.references,
+                split.sources,
+                in_units and result.predicted == result.target and result.stands_in is None,
+            )
+            for result in own
+        ]
+        if set(predictions.targets) & set(run.references):
+            asked = predictor if explain else None
+            extremes.append(
+                extreme_prompts(predictions, run.references, split.prompts, titles, asked)
+            )
+    ranking = ranked_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
         title=visible(title),
@@ -71,10 +96,7 @@ def render_report(
         split=visible(split.name),
         generated=split.generated,
         summary=[visible(s) for s in summary] or in_words(results, published, titles),
-        ranking={
-            **ranked_rows(results, published, label, coefficient),
-            "title": titles.get(label, ""),
-        },
+        ranking={**ranking, "title": titles.get(label, "")},
         measures=_measures(results, published, titles),
         baseline=visible(str(results[0].baseline)) if results else "",
         headings=HEADINGS,
@@ -84,55 +106,13 @@ def render_report(
         ],
         notes=[visible(line) for line in notes(results, published)],
         few=FEW,
-        predictors=[
-            {
-                "name": visible(marked(predictions.predictor, out.get(predictions.predictor))),
-                "panels": _panels(run, predictions, titles),
-            }
-            for predictions in shown
-        ],
-        without=[visible(p.predictor) for p in run.predictions if p.predictor not in measured],
-        spaces=[
-            {
-                "name": visible(prediction.predictor),
-                "panels": space_panels(
-                    prediction, spaces[prediction.predictor], run.references, results, titles
-                ),
-            }
-            for prediction in run.predictions
-            if spaces and prediction.predictor in spaces
-        ],
+        predictors=panels,
+        without=without,
+        spaces=pictures,
         style=STYLE,
         caution=NOTE if explain else "",
-        extremes=[
-            extreme_prompts(
-                predictions,
-                run.references,
-                split.prompts,
-                titles,
-                run.predictors.get(predictions.predictor) if explain else None,
-            )
-            for predictions in shown
-            if set(predictions.targets) & set(run.references)
-        ],
+        extremes=extremes,
     )
-
-
-def _panels(run: BenchRun, predictions: Any, titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    predictor = run.predictors.get(predictions.predictor)
-    in_units = bool(predictor is not None and predictor.supervised and not predictor.one_score)
-    return [
-        panel(
-            predictions,
-            result,
-            titles[result.label],
-            run.references,
-            run.split.sources,
-            in_units and result.predicted == result.target and result.stands_in is None,
-        )
-        for result in run.results
-        if result.predictor == predictions.predictor
-    ]
 
 
 def _measures(
@@ -148,7 +128,7 @@ def _measures(
     for block in blocks_of(results, published):
         tables = []
         for key, caption in {"": "", **captions}.items():
-            rows = [r for r in block.rows if r.key == key or (not key and r.key == FITTED)]
+            rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
             columns = [
                 n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
             ]
@@ -157,9 +137,9 @@ def _measures(
                 for row in rows
             ]
             headings = [titles[block.labels[n]] for n in columns]
-            tables.append({"caption": caption, "headings": headings, "rows": lines})
-        shown = [table for table in tables if table["headings"]]
-        measures.append({"id": block.measure, "title": block.title, "tables": shown})
+            if headings:
+                tables.append({"caption": caption, "headings": headings, "rows": lines})
+        measures.append({"id": block.measure, "title": block.title, "tables": tables})
     return measures
 
 
@@ -197,10 +177,11 @@ def extreme_prompts(
         true).
     """
     target = next(name for name in predictions.targets if name in references)
-    values, true = predictions.values[:, predictions.targets.index(target)], references[target]
+    values = predictions.values[:, predictions.targets.index(target)]
+    true = np.array(references[target], dtype=float)
     sign = -1 if predictions.higher == "harder" else 1
-    order = [i for i in np.argsort(-sign * values, kind="stable") if true[i] is not None]
-    order = [i for i in order if not np.isnan(values[i])]
+    is_known = ~np.isnan(values + true)
+    order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
     shown = {
         i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
     }
@@ -245,8 +226,8 @@ def in_words(
     for measure in headings(results):
         own = [r for r in results if r.label in labels_of(results, measure)]
         label = leading(own, published)
-        ranked = [r for r in own if r.label == label and r.ranked]
-        known = sorted((r for r in ranked if not math.isnan(r.pearson)), key=lambda r: -r.pearson)
+        ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
+        known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
             lines.append(f"On {titles[label]} nobody has a figure.")
             continue

@@ -15,8 +15,10 @@ from pqpp_datasets.target_columns import is_mean, measure_of
 from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
-from pqpp_models.bench.held_out import fitted_notes, held_out_builds, marked
+from pqpp_models.bench.held_out import held_out_builds
+from pqpp_models.bench.notes import fitted_notes
 from pqpp_models.bench.protocol import Predictions, predict_all
+from pqpp_models.bench.rows import marked
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -156,18 +158,18 @@ def run_routing(
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
         for rule, scores in _rules(predictions, weak, strong)
     ]
-    bounds = [(ORACLE, high - low, None), (RANDOM, np.zeros(len(low)), None)]
+    bounds = [
+        (rule, scores, Predictions(rule, (), np.empty(0)))
+        for rule, scores in ((ORACLE, high - low), (RANDOM, np.zeros(len(low))))
+    ]
     routings, curves = [], {}
     for place, (rule, scores, said) in enumerate([*rules, *bounds]):
         other = compare_routings(scores, rules[0][1], low, high) if place and rules else {}
         compared = {name: other.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, SHARES) | compared
-        record: dict[str, Any] = {}
-        if said is not None:
-            fitted = None if said.fitted is None else int(said.fitted.sum())
-            record = {"fitted_rows": fitted, "fitted_on": said.fitted_on}
-            record["stands_for"] = builds.stands_for.get(said.predictor)
-        routings.append(Routing(rule, said.predictor if said else rule, figures, **record))
+        fitted = None if said.fitted is None else int(said.fitted.sum())
+        stands_for = builds.stands_for.get(said.predictor)
+        routings.append(Routing(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
     notes = [*builds.notes, *fitted_notes(routings[: len(rules)])]

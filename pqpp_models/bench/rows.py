@@ -14,15 +14,18 @@ from pqpp_datasets.target_columns import (
     readable_name,
     sort_targets,
 )
-from pqpp_models.bench.comparison import arrow
-from pqpp_models.bench.held_out import marked, unranked
-from pqpp_models.bench.protocol import Result, mark
-from pqpp_models.bench.published import PublishedResult
+from pqpp_models.bench.protocol import (
+    COEFFICIENTS,
+    Figure,
+    PublishedResult,
+    Result,
+    arrow,
+    grouped,
+    mark,
+)
 
 FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
-COEFFICIENTS = ("pearson", "kendall")
-Figure = Result | PublishedResult
 
 
 class Half(NamedTuple):
@@ -97,23 +100,23 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
     for key, group in {"": ranked, **published_groups(published), FITTED: rest}.items():
-        columns = {label: [one for one in group if one.label == label] for label in labels}
-        for name in dict.fromkeys(result.predictor for result in group):
-            mine = {result.label: result for result in group if result.predictor == name}
-            known = [mine[label] for label in labels if label in mine]
-            if not known:
+        columns = grouped((one.label, one) for one in group)
+        for name, ours in grouped((one.predictor, one) for one in group).items():
+            mine = {result.label: result for result in ours if result.label in labels}
+            if not mine:
                 continue
-            own = {getattr(result, "stands_in", None) for result in known}
+            own = {getattr(result, "stands_in", None) for result in mine.values()}
             title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
-            shown = marked(title, unranked(rest)[name]) if key == FITTED else f"{title} {key}"
-            cells = (
+            shown = f"{title} {key}".rstrip()
+            if key == FITTED:
+                shown = marked(title, max(result.fitted_rows or 0 for result in ours))
+            cells = tuple(
                 tuple(_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
                 if label in mine
                 else None
                 for label in labels
             )
-            shown = shown.rstrip()
-            yield TableRow(shown, getattr(known[0], "title", shown), key, tuple(cells))
+            yield TableRow(shown, getattr(ours[0], "title", shown), key, cells)
 
 
 def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half:
@@ -129,6 +132,16 @@ def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half
     best = key != FITTED and bool(known) and value == max(known) > min(known)
     text = f"{coefficient_text(value)}{mark(p):1}{sign}"
     return Half(text, best, interval_of(figure, name))
+
+
+def marked(name: str, fitted: int | None) -> str:
+    """Return a predictor's name as a table shows it.
+
+    Example:
+        >>> marked("mine", 3), marked("mine", 0)
+        ('mine (fitted to 3 of these rows)', 'mine')
+    """
+    return f"{name} (fitted to {fitted} of these rows)" if fitted else name
 
 
 def interval_of(figure: Figure, name: str) -> tuple[float, float] | None:
@@ -156,7 +169,7 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
         short: Where the measure stands above: the model alone.
 
     Example:
-        >>> from pqpp_models.bench.published import published_results
+        >>> from pqpp_models.bench.protocol import published_results
         >>> heading(published_results()[0]), heading(published_results()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
@@ -187,10 +200,8 @@ def labels_of(results: Sequence[Figure], measure: str | None = None) -> list[str
         results: Ours, or published ones.
         measure: Only those whose true values are of this measure, a key of `headings`.
     """
-    rows: dict[str, list[str]] = {}
-    for result in results:
-        if measure is None or _measure_of(result) == measure:
-            rows.setdefault(result.predictor, []).append(result.label)
+    of_measure = [one for one in results if measure is None or _measure_of(one) == measure]
+    rows = grouped((one.predictor, one.label) for one in of_measure)
     return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
 
 
@@ -203,11 +214,8 @@ def _measure_of(result: Figure) -> str:
 
 def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
-    sources = list(dict.fromkeys(result.source for result in published))
-    return {
-        f"[{letter}]": [r for r in published if r.source == source]
-        for letter, source in zip(ascii_lowercase, sources, strict=False)
-    }
+    groups = grouped((result.source, result) for result in published).values()
+    return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
 
 
 HEADINGS = ("predictor", "column", "Pearson", "Kendall")
@@ -246,12 +254,3 @@ def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
     known = [value, *(interval_of(row, name) or ())]
     first, *rest = (format(number, f"{sign}.3f") for number in known)
     return f"{first} [{', '.join(rest)}]" if rest else first
-
-
-def difference_notes(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a line on each difference that hangs on one prompt."""
-    for row in results:
-        for coefficient in COEFFICIENTS:
-            if warning := getattr(row, f"{coefficient}_baseline_warning"):
-                name = f"{row.predictor} less {row.baseline} on {row.label}"
-                yield f"! {name}, {coefficient.title()}: {warning}"

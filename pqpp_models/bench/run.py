@@ -14,12 +14,19 @@ from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
-from pqpp_models.bench.comparison import compare_with_baseline
-from pqpp_models.bench.experiments import Cell, experiment_cells
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
-from pqpp_models.bench.protocol import Predictions, Result, evaluate_predictions, predict_all
-from pqpp_models.bench.published import PublishedResult, published_results
+from pqpp_models.bench.protocol import (
+    Cell,
+    Predictions,
+    PublishedResult,
+    Result,
+    compare_with_baseline,
+    evaluate_predictions,
+    experiment_cells,
+    predict_all,
+    published_results,
+)
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -135,7 +142,7 @@ def run_table(
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.one_score)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
     cells = experiment_cells(table, targets, sources, fitted_to, models)
-    references = split.true(list(dict.fromkeys(cell.reference for cell in cells)))
+    references = split.true(list(dict.fromkeys(cell.target for cell in cells)))
     run = run_cells(split, predictors, cells, references, table in ("main", "by-source"), progress)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         run = replace(run, results=[result for result in run.results if result.n])

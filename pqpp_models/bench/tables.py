@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -14,9 +12,8 @@ from pqpp_files.render_page import BarCell, bar_table
 from pqpp_files.visible import markdown_cell, visible
 from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.notes import notes
-from pqpp_models.bench.protocol import Result
-from pqpp_models.bench.published import PublishedResult
-from pqpp_models.bench.rows import COEFFICIENTS, HEADINGS, blocks_of, differences, intervals
+from pqpp_models.bench.protocol import COEFFICIENTS, PublishedResult, Result
+from pqpp_models.bench.rows import HEADINGS, blocks_of, differences, intervals
 
 
 class BenchTable(pd.DataFrame):
@@ -66,9 +63,6 @@ def format_results(
         published: The published figures of the same targets.
         with_intervals: Whether a `table` or `markdown` tells the 95 % intervals; data always do.
 
-    Raises:
-        KeyError: If the style is none of these.
-
     Example:
         >>> print(format_results("json", []))
         {
@@ -76,13 +70,23 @@ def format_results(
          "published": []
         }
     """
-    write = STYLES[style]
-    if with_intervals and style in ("table", "markdown"):
-        write = partial(write, with_intervals=True)
-    return write(results, published)
+    if style == "latex":
+        return latex_tables(results, published)
+    if style == "json":
+        # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
+        rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
+        both = {"rows": rows, "published": [vars(row) for row in published]}
+        return json.dumps(both, indent=1, ensure_ascii=False)
+    if style == "csv":
+        ours = pd.DataFrame([vars(one) | {"published": False, "source": ""} for one in results])
+        theirs = pd.DataFrame([vars(one) | {"published": True} for one in published])
+        table = pd.concat([ours, theirs] if len(theirs) else [ours])
+        return table.astype({"fitted_rows": "Int64"} if len(ours) else {}).to_csv(index=False)
+    form, heading = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
+    return _text(results, published, form, heading, with_intervals)
 
 
-def _text(results, published, style: str, heading: str, with_intervals: bool = False) -> str:
+def _text(results, published, style: str, heading: str, with_intervals: bool) -> str:
     # A block a measure keeps the table within 80 columns.
     from tabulate import SEPARATING_LINE, tabulate
 
@@ -109,28 +113,3 @@ def _text(results, published, style: str, heading: str, with_intervals: bool = F
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
             parts += [heading.format(title), tabulate(cells, HEADINGS, style), ""]
     return "\n".join([*parts, *notes(results, published)])
-
-
-def _json(results, published) -> str:
-    # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
-    ours = [{k: v if v == v else None for k, v in asdict(result).items()} for result in results]
-    theirs = [asdict(row) for row in published]
-    return json.dumps({"rows": ours, "published": theirs}, indent=1, ensure_ascii=False)
-
-
-def _csv(results, published) -> str:
-    ours = pd.DataFrame([asdict(r) | {"published": False, "source": ""} for r in results])
-    theirs = pd.DataFrame([asdict(r) | {"published": True} for r in published])
-    table = pd.concat([ours, theirs] if len(theirs) else [ours])
-    if "fitted_rows" in table:
-        table["fitted_rows"] = table["fitted_rows"].astype("Int64")
-    return table.to_csv(index=False)
-
-
-STYLES: dict[str, Callable[..., str]] = {
-    "table": partial(_text, style="simple", heading="{}"),
-    "markdown": partial(_text, style="github", heading="**{}**\n"),
-    "latex": latex_tables,
-    "csv": _csv,
-    "json": _json,
-}

@@ -14,7 +14,7 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
-from pqpp_backbones.errors import CheckpointError, ModelError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce
@@ -35,8 +35,6 @@ class BertPredictorConfig(PredictorConfig):
             what its encoder takes, and refuses another number above it.
         target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
         initializer_range: Standard deviation of the head's first weights.
-        normaliser: What prompts went through in training, and go through in prediction; the model
-            itself gets tokens of what came out.
 
     Example:
         >>> BertPredictorConfig(targets=["mean_hbpp"]).num_labels
@@ -54,7 +52,6 @@ class BertPredictorConfig(PredictorConfig):
     max_length: int = MAX_LENGTH
     target_weights: list[float] | tuple[float, ...] | None = None
     initializer_range: float = 0.02
-    normaliser: str = "as_typed"
     predictor_type: str = "bert"
 
     def __post_init__(self, **kwargs: Any) -> None:
@@ -120,7 +117,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         try:
             config.max_length = allowed_length(backbone, asked)
         except ModelError as error:
-            raise CheckpointError(f"the configuration is not usable: {error}") from None
+            raise ModelError(f"the configuration is not usable: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
         self.head = RegressionHead(
             config.backbone_config.hidden_size,
@@ -139,7 +136,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
 
         Raises:
-            CheckpointError: There is no such encoder.
+            ModelError: There is no such encoder.
             ModelError: `max_length` is more than it takes.
         """
         backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
@@ -159,7 +156,6 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
-        token_type_ids: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
         **kwargs: Any,
     ) -> PerformanceOutput:
@@ -168,12 +164,9 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         Args:
             input_ids: Tokens, `(batch, length)`.
             attention_mask: 1 for a token, 0 for padding.
-            token_type_ids: Segments, for encoders that have them.
             labels: `(batch, targets)`, scaled to 0 .. 1, NaN where there is no value.
-            **kwargs: Passed to the encoder.
+            **kwargs: Passed to the encoder, like the segments of those that have some.
         """
-        if token_type_ids is not None:
-            kwargs["token_type_ids"] = token_type_ids
         pooled = self.embed(input_ids, attention_mask, **kwargs)
         with torch.autocast(pooled.device.type, enabled=False):  # scores want more than 8 bits
             logits = self.head(pooled.to(self.head.hidden.weight.dtype))
@@ -194,9 +187,6 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **kwargs: Passed to the encoder.
         """
         states = self.backbone(input_ids, attention_mask=attention_mask, **kwargs)
-        return self._pool(states, attention_mask)
-
-    def _pool(self, states: Any, attention_mask: torch.Tensor | None) -> torch.Tensor:
         if self.config.pooling == "pooler":
             return states.pooler_output
         tokens = states.last_hidden_state

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.encoder.normaliser import KEY, NORMALISERS, read_normaliser
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of_parts
@@ -79,7 +79,6 @@ class OnnxBertPredictor(Predictor):
         graph = export_graph(predictor)
         config: dict[str, Any] = {"max_length": predictor.model.config.max_length}
         config |= {"targets": list(predictor.targets), "training": predictor.details}
-        config[KEY] = predictor.model.config.normaliser
         made = cls(graph, predictor.processor, config, threads)
         made.record = predictor.record
         return made
@@ -90,8 +89,7 @@ class OnnxBertPredictor(Predictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_backbones.encoder.tokens import encode, length_sorted, padded
 
-        normalise = NORMALISERS[self.config.get(KEY, "as_typed")]
-        prompts = [normalise(row) for row in rows]
+        prompts = [content(row) for row in rows]
         encoded = encode(self.tokenizer, prompts, self.config["max_length"])
         pad_id = self.tokenizer.pad_token_id or 0
         scores = np.empty((len(rows), len(self.targets)))
@@ -122,7 +120,7 @@ class OnnxBertPredictor(Predictor):
             if scores.shape == shape:
                 return scores
             reason = f"its scores have the shape {scores.shape}, not {shape}"
-        raise CheckpointError(f"the graph cannot be run ({reason}); export the predictor again")
+        raise ModelError(f"the graph cannot be run ({reason}); export the predictor again")
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         return {**self.config, "onnx_sha256": sha256_of_parts([self.graph])}, {}
@@ -143,28 +141,27 @@ class OnnxBertPredictor(Predictor):
         """Return the predictor of a folder.
 
         Raises:
-            CheckpointError: the graph is damaged, another one, or no text predictor's.
+            ModelError: the graph is damaged, another one, or no text predictor's.
             MissingExtraError: onnxruntime is not installed.
         """
         _import("onnxruntime")
         graph = (folder / GRAPH).read_bytes()
         if sha256_of_parts([graph]) != config.get("onnx_sha256"):
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / GRAPH} is damaged or belongs to another {CONFIG} (its sha256 differs); "
                 "save or download the predictor again"
             )
         kept = ("targets", "max_length", "training")
         own = {k: config[k] for k in kept if k in config}
-        own[KEY] = read_normaliser(folder, config)
         if reason := why_refused(graph):
-            raise CheckpointError(f"{folder / GRAPH} {reason}; export the predictor again")
+            raise ModelError(f"{folder / GRAPH} {reason}; export the predictor again")
         try:
             from transformers import PreTrainedTokenizerFast
 
             loader = PreTrainedTokenizerFast
             return cls(graph, loader.from_pretrained(folder, trust_remote_code=False), own)
         except Exception as error:  # tokenizers and onnxruntime raise bare exceptions
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder} has no usable tokenizer or graph ({_reason(error)}); save or download "
                 "the predictor again"
             ) from None

@@ -1,14 +1,12 @@
 """The fine-tuned text encoder as a predictor: prompts in, performance out."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import Tensors
-from pqpp_backbones.encoder.normaliser import NORMALISERS, read_normaliser
+from pqpp_backbones.encoder.normaliser import content
 from pqpp_models.targets import unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -26,18 +24,6 @@ class BertPredictor(TorchPredictor):
     made_by = "pqpp train bert"
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
-    @classmethod
-    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor of a folder whose files have been read.
-
-        Raises:
-            CheckpointError: the weights or the configuration do not fit each other, or the
-                normaliser is not known here.
-            MissingExtraError: torch or transformers is not installed.
-        """
-        read_normaliser(folder, config)
-        return super().from_checkpoint(folder, config, tensors)
-
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return what the head gets of each prompt: the fine-tuned encoder's space."""
         from pqpp_backbones.encoder.encoding import embed
@@ -52,9 +38,8 @@ class BertPredictor(TorchPredictor):
     def _encode(self, prompts: Sequence[str]) -> list[list[int]]:
         from pqpp_backbones.encoder.tokens import encode
 
-        normalise = NORMALISERS[self.model.config.normaliser]
         length = self.model.config.max_length
-        return encode(self.processor, [normalise(prompt) for prompt in prompts], length)
+        return encode(self.processor, [content(prompt) for prompt in prompts], length)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_backbones.encoder.encoding import score

@@ -9,15 +9,25 @@ import itertools
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.images.embedding import embed_pixels, embed_tokens, feature_size, load_backbone
+from pqpp_backbones.images.embedding import (
+    embed_images,
+    embed_pixels,
+    embed_prompts,
+    embed_tokens,
+    feature_size,
+    in_batches,
+    load_backbone,
+)
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import needing
-from pqpp_models.images.pairs import task_of
+from pqpp_models.images.pairs import Pairs, task_of
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce
 
@@ -125,7 +135,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
 
         Raises:
-            CheckpointError: There is no such model, or it is of another kind.
+            ModelError: There is no such model, or it is of another kind.
         """
         backbone = load_backbone(name_or_path)
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
@@ -200,3 +210,23 @@ def merge(model: Any, tuning: str) -> None:
     if tuning == "lora":
         model.backbone = model.backbone.merge_and_unload()
     model.requires_grad_(True)
+
+
+def embed_pairs(
+    backbone: Any, processor: Any, pairs: Pairs, batch_size: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the features of each pair's text and of its image; a prompt is embedded once."""
+    text = embed_prompts(backbone, processor, pairs.prompts, batch_size)
+    return text[pairs.row], embed_images(backbone, processor, pairs.images, batch_size)
+
+
+def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> NDArray[np.float64]:
+    """Return the score of each pair."""
+    text, images = embed_pairs(model.backbone, processor, pairs, batch_size)
+
+    def scored(places: NDArray[np.int64]) -> torch.Tensor:
+        features = {"text_embeds": text[places], "image_embeds": images[places]}
+        placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
+        return model(**placed).scores[:, 0]
+
+    return in_batches(np.arange(len(text)), scored, batch_size).astype(np.float64)

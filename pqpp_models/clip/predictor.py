@@ -32,8 +32,8 @@ class ClipPredictor(TorchPredictor):
     read_rows = staticmethod(read_mappings)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        from pqpp_models.clip.modeling_clip_predictor import score_pairs
         from pqpp_models.images.pairs import performance, read_pairs
-        from pqpp_models.images.scoring import score_pairs
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import TEXTS, loading
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
@@ -100,7 +100,7 @@ class PreferencePredictor(Predictor):
 
         Raises:
             PredictorError: no scorer has this name.
-            CheckpointError: the model or the processor cannot be loaded.
+            ModelError: the model or the processor cannot be loaded.
             MissingExtraError: transformers or torch is not installed.
         """
         if name not in SCORERS:
@@ -123,7 +123,7 @@ class PreferencePredictor(Predictor):
         """Load a scorer's published weights from the Hub."""
         scorer = SCORERS[name]
         if not scorer.weights:
-            raise CheckpointError(
+            raise ModelError(
                 f"the weights of {name!r} are not published in transformers' form; convert them "
                 f"and load the folder by PreferencePredictor.from_folder({name!r}, FOLDER)"
             )
@@ -132,7 +132,7 @@ class PreferencePredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Refuse: a scorer is loaded by its name, it has no checkpoint of its own."""
-        raise CheckpointError(
+        raise ModelError(
             f"{folder} names a scorer, which is loaded by its name or by "
             "PreferencePredictor.from_folder"
         )

@@ -173,7 +173,7 @@ class Answerer:
         taken = (set(given) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         # The address of the file holds all of it, which the server never writes.
-        csv = "".join(table_text("csv", [{**given, **added}])).encode("utf-8")
+        csv = table_text("csv", {**given, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
@@ -201,12 +201,16 @@ class Answerer:
         if judged is not None:
             explained = with_neighbours(self.predictor, explained, judged, NEIGHBOURS)
         scale = scale_of(explained)
+        unsaid = [explanation.ignored for explanation in explained]
+        for row, one in enumerate(verdicts):
+            if one.level == "unknown":  # the verdict says already that it was not read
+                unsaid[row] = UNREAD.sub("", unsaid[row]).strip("; ")
         cards = [
             {
                 "prompt": visible(explanation.prompt),
                 "verdict": verdicts[row] if verdicts else None,
                 "far": bool(columns.get("far", [False] * len(prompts))[row]),
-                "ignored": visible(_unsaid(explanation.ignored, verdicts[row : row + 1])),
+                "ignored": visible(unsaid[row]),
                 "groups": _groups(columns, row),
                 "words": coloured_words(explanation, scale),
                 "table": [*zip(map(visible, explanation.words), explanation.values, strict=True)],
@@ -239,12 +243,6 @@ class Answerer:
             return judged_here(self.predictor, target, self.data_dir), ""
         except PqppError as error:
             return None, str(error)
-
-
-def _unsaid(ignored: str, verdicts: Sequence[PromptVerdict]) -> str:
-    """Return what was not read, without that which the verdict says already."""
-    is_told = any(verdict.level == "unknown" for verdict in verdicts)
-    return UNREAD.sub("", ignored).strip("; ") if is_told else ignored
 
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:

@@ -1,12 +1,15 @@
-"""Explaining many prompts: with the nearest judged ones, and how long it took."""
+"""Explaining many prompts, with the nearest judged ones."""
 
 import logging
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any
 
-from pqpp_models.explain.neighbours import judged_here
+from pqpp_files.errors import PqppError
+from pqpp_files.visible import markdown_cell, visible
+from pqpp_models.explain.explanation import NOTE
+from pqpp_models.explain.neighbours import judged_here, with_neighbours
+from pqpp_models.explain.page import scale_of
 
 NEIGHBOURS = 3
 _BAR = 12
@@ -38,14 +41,12 @@ class Explainer:
         predictor.explain([])  # refused before anything is predicted
         self.target = predictor.columns_for(None if predictor.one_score else targets)[0]
         self.count = NEIGHBOURS if neighbours is None else neighbours
-        self.done, self.seconds, self.note = 0, 0.0, ""
+        self.note = ""
         is_wanted = neighbours is not None and data_dir is not None
         self.judged = self._judged(data_dir, is_wanted) if self.count else None
 
     def _judged(self, data_dir: str | None, is_wanted: bool) -> Any:
         """Return the judged prompts, or None where they are not here, which is noted."""
-        from pqpp_files.errors import PqppError
-
         try:
             if not self.predictor.has_space:
                 self.predictor.embed([])  # its own words
@@ -61,17 +62,12 @@ class Explainer:
         """Return one explanation a prompt."""
         from tqdm import tqdm
 
-        from pqpp_models.explain.neighbours import with_neighbours
-
-        started = time.perf_counter()
         explanations: list[Any] = []
         starts = range(0, len(prompts), _AT_ONCE)
         is_silent = len(starts) < 2 or not sys.stderr.isatty()
         unit = f" x {_AT_ONCE} prompts"
         for start in tqdm(starts, "explaining", unit=unit, leave=None, disable=is_silent):
             explanations += self.predictor.explain(prompts[start : start + _AT_ONCE], self.target)
-        self.seconds += time.perf_counter() - started
-        self.done += len(explanations)
         if self.judged is None:
             return explanations
         return with_neighbours(self.predictor, explanations, self.judged, self.count)
@@ -81,18 +77,9 @@ class Explainer:
         explanations = self.explain(prompts)
         return {"explanation": [e.as_record() if e.words else None for e in explanations]}
 
-    @property
-    def told(self) -> str:
-        """How long it took, in a line."""
-        prompts = f"{self.done} prompt{'' if self.done == 1 else 's'}"
-        return f"explained {prompts} in {self.seconds:.2f} s"
-
 
 def format_explanations(style: str, explanations: Sequence[Any]) -> str:
     """Return what a person reads below the predictions, as a `table` or in `markdown`."""
-    from pqpp_models.explain.explanation import NOTE
-    from pqpp_models.explain.page import scale_of
-
     scale = scale_of(explanations)
     parts = [_words_of(style, explanation, scale) for explanation in explanations]
     return "\n\n".join([*parts, f"adds: {NOTE}"])
@@ -101,17 +88,13 @@ def format_explanations(style: str, explanations: Sequence[Any]) -> str:
 def _words_of(style: str, explanation: Any, scale: float) -> str:
     from tabulate import tabulate
 
-    from pqpp_files.visible import markdown_cell, visible
-
     is_markdown = style == "markdown"
     shown = markdown_cell if is_markdown else visible
     prompt = shown(" ".join(explanation.prompt.split()))
     if not explanation.words:
         return f"{prompt or '(blank)'}: no prediction"
-    look: dict[str, Any] = {
-        "tablefmt": "github" if is_markdown else "simple",
-        "disable_numparse": True,
-    }
+    form = "github" if is_markdown else "simple"
+    look: dict[str, Any] = {"tablefmt": form, "disable_numparse": True}
     sampled = any(explanation.errors)
     rows = []
     for word, value, error in zip(

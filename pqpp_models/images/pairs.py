@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import PQPP_TARGETS, is_mean, measure_of
 from pqpp_models.errors import PredictorError
+from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import Limits, target_limits
 
 ANY = ""
@@ -97,17 +98,14 @@ def read_pairs(
         limits: The lowest and the highest label, those of the measure if left out.
 
     Raises:
-        PredictorError: A row is no mapping, or has no prompt or no image.
+        PredictorError: A row has no prompt or no image.
     """
-    prompts: list[str] = []
+    rows = list(rows)
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise PredictorError('a row is no mapping; write {"prompt": "a wave", "images": [image]}')
+    prompts = read_prompts(rows)
     pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
-        if not isinstance(row, Mapping) or not isinstance(row.get("prompt"), str):
-            raise PredictorError(
-                f"the row at index {index} is not a mapping with 'prompt' and images; write "
-                '{"prompt": "a wave", "images": [image, other_image]}'
-            )
-        prompts.append(row["prompt"])
         before = len(pairs)
         for model in (*models_of(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []

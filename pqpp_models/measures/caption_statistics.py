@@ -1,7 +1,6 @@
 """Counts of terms over a collection of captions; no caption's text is kept."""
 
 import math
-import os
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -20,24 +19,15 @@ from pqpp_backbones.checkpoint import (
     check_tensors,
     read_config,
     read_tensors,
-    write_checkpoint,
 )
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_file import read_texts
 
-KIND = "caption_statistics"
-
 _TERM = re.compile(r"\w+(?:'\w+)?")
 _LONGEST_TEXT = 2000
 _FREQUENCIES = ("document_frequency", "collection_frequency")
-_CARD = """# Term statistics of a caption collection
-
-Counts per term: in how many captions it occurs, how often in all, and the deviation of its weight.
-{postings}The captions themselves are not here.
-`CaptionStatistics.load` of `pqpp_models.measures.caption_statistics` reads this folder.
-"""
 
 
 def terms_of(text: str) -> list[str]:
@@ -94,26 +84,22 @@ class CaptionStatistics:
         self._postings = postings
 
     @classmethod
-    def from_texts(
-        cls, texts: Iterable[str], stopwords: Iterable[str] = (), postings: bool = False
-    ) -> Self:
+    def from_texts(cls, texts: Iterable[str], postings: bool = False) -> Self:
         """Count the terms of captions, in one pass over them.
 
         Args:
             texts: captions; one without any term does not count as a document.
-            stopwords: terms that are left out everywhere; such a term is then unknown to the
-                predictors, which leave unknown terms out too.
             postings: keep which caption holds which terms, for ``query_scope`` and ``pmi``.
 
         Raises:
             PredictorError: no caption has a term.
         """
-        left_out, n_documents = frozenset(stopwords), 0
+        n_documents = 0
         # How many captions have a term how often, and which.
         often: defaultdict[str, Counter[int]] = defaultdict(Counter)
         holders: defaultdict[str, list[int]] = defaultdict(list)
         for text in texts:
-            counts = Counter(term for term in terms_of(text) if term not in left_out)
+            counts = Counter(terms_of(text))
             for term, times in counts.items():
                 often[term][times] += 1
                 if postings:
@@ -132,17 +118,6 @@ class CaptionStatistics:
             held = (np.concatenate([[0], np.cumsum(document)]), numbers)
         return cls(terms, document, collection, deviation, n_documents, held)
 
-    @classmethod
-    def from_file(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """Count the terms of a text, a caption a line, or of a table with a column ``caption``.
-
-        Options are those of ``from_texts``.
-
-        Raises:
-            FileError: the file cannot be read.
-        """
-        return cls.from_texts(read_texts(os.fspath(path), "caption"), **options)
-
     @cached_property
     def _index(self) -> dict[str, int]:
         return {term: index for index, term in enumerate(self.terms)}
@@ -160,30 +135,11 @@ class CaptionStatistics:
         """
         if self._postings is None:
             raise PredictorError(
-                "these statistics do not say which caption holds which term; build them with "
-                "CaptionStatistics.from_texts(..., postings=True)"
+                "these statistics do not say which caption holds which term; name the captions "
+                "themselves, or a folder of avg_pmi or query_scope"
             )
         starts, documents = self._postings
         return documents[starts[place] : starts[place + 1]]
-
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the statistics to a folder, replaced whole or not at all."""
-        config, tensors = self.state()
-        kept = "Postings: which caption, by number, holds which terms. "
-        card = _CARD.format(postings=kept if self._postings is not None else "")
-        return write_checkpoint(folder, {"predictor_type": KIND, **config}, tensors, card)
-
-    @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read statistics written by ``save``."""
-        place = expanded(folder)
-        config = read_config(place)
-        if config["predictor_type"] != KIND:
-            raise CheckpointError(
-                f"{place / CONFIG} is of type {config['predictor_type']!r:.60}, not {KIND!r}; give "
-                "a folder written by CaptionStatistics.save"
-            )
-        return cls.from_state(place, config, read_tensors(place, config))
 
     def state(self, postings: bool = True) -> tuple[dict[str, Any], Tensors]:
         """Return what is saved: a configuration and arrays, with the postings where there are."""
@@ -202,7 +158,7 @@ class CaptionStatistics:
         """Return the statistics that ``state`` described."""
         n, n_documents = config.get("n_terms"), config.get("n_documents")
         if not isinstance(n, int) or not isinstance(n_documents, int):
-            raise CheckpointError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
+            raise ModelError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
         kinds = {**dict.fromkeys(_FREQUENCIES, "int64"), "log_deviation": "float64"}
         check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in kinds.items()})
         terms = bytes(tensors.get("terms", b"")).decode(errors="replace").split("\n")
@@ -215,9 +171,7 @@ class CaptionStatistics:
             fits = fits and np.array_equal(starts, ends) and numbers.shape == (ends[-1],)
             fits = fits and numbers.min() >= 0 and numbers.max() < n_documents
         if not fits or (collection < document).any():
-            raise CheckpointError(
-                f"{folder / WEIGHTS}: the terms do not fit their counts; save again"
-            )
+            raise ModelError(f"{folder / WEIGHTS}: the terms do not fit their counts; save again")
         return cls(terms, document, collection, tensors["log_deviation"], n_documents, postings)
 
 
@@ -236,12 +190,14 @@ def _log_deviation(captions: Counter[int]) -> float:
 
 @lru_cache(maxsize=4)
 def open_statistics(path: str) -> CaptionStatistics:
-    """Return the statistics of a folder written by `save`, or of a text, one caption a line.
+    """Return the statistics of a saved measure's folder, or of a text, one caption a line.
 
     Raises:
-        PredictorError: it cannot be read.
+        ModelError: the folder holds none.
+        FileError: the text cannot be read.
     """
     place = expanded(path)
     if place.is_dir():
-        return CaptionStatistics.load(place)
-    return CaptionStatistics.from_file(place, postings=True)
+        config = read_config(place)
+        return CaptionStatistics.from_state(place, config, read_tensors(place, config))
+    return CaptionStatistics.from_texts(read_texts(str(place), "caption"), postings=True)

@@ -36,7 +36,7 @@ name                       value for the ego
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
@@ -56,30 +56,6 @@ _KEPT = 2048
 """So many networks are kept for words that come again."""
 
 
-def ego_network(
-    vectors: WordVectors, word: str, alpha: int = 2, beta: float = 0.99, threshold: str = "relative"
-) -> Any:
-    """Build the network around a word.
-
-    Args:
-        vectors: the embedding.
-        word: the ego; one without a vector stands alone.
-        alpha: as of `EgoNetworks`.
-        beta: as of `EgoNetworks`.
-        threshold: as of `EgoNetworks`.
-
-    Returns:
-        A ``networkx.Graph`` of words, its edges with ``weight``.
-
-    >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> sorted(map(sorted, ego_network(vectors, "cat", alpha=1, beta=0.9).edges))
-    [['cat', 'dog']]
-    >>> sorted(map(sorted, ego_network(vectors, "cat", alpha=1, beta=0.7).edges))
-    [['car', 'dog'], ['cat', 'dog']]
-    """
-    return EgoNetworks(vectors, alpha, beta, threshold).build(word)
-
-
 class EgoNetworks:
     """The networks of one embedding at one setting, kept for words that come again.
 
@@ -91,6 +67,10 @@ class EgoNetworks:
 
     Raises:
         PredictorError: an argument is out of its range.
+
+    >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    >>> sorted(map(sorted, EgoNetworks(vectors, alpha=1, beta=0.7).build("cat").edges))
+    [['car', 'dog'], ['cat', 'dog']]
     """
 
     def __init__(
@@ -114,23 +94,21 @@ class EgoNetworks:
         level = {at for word in words if (at := self.vectors.place(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._neighbours(sorted(level), {})
-            level = {other for _, others, _ in near for other in others.tolist()}
+            level = {other for others, _ in near.values() for other in others.tolist()}
 
     def _neighbours(
         self, places: Sequence[int], joined: Mapping[int, float]
-    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float32]]]:
-        """Yield each place with its neighbours and how similar they are."""
-        missing = [place for place in places if place not in self._near]
-        for place, similar in self.vectors.blocks(missing):
+    ) -> dict[int, Neighbours]:
+        """Return the neighbours of places, and how similar they are."""
+        near = {place: self._near[place] for place in places if place in self._near}
+        for place, similar in self.vectors.blocks([at for at in places if at not in near]):
             similar[place] = -np.inf
             limit = self._beta * (float(similar.max()) if self._relative else joined[place])
             others = np.flatnonzero((similar >= limit) & (similar > 0))
-            if self._relative:
-                self._near[place] = (others, similar[others])
-            else:
-                yield place, others, similar[others]
-        for place in places if self._relative else ():
-            yield place, *self._near[place]
+            near[place] = others, similar[others]
+        if self._relative:
+            self._near |= near
+        return near
 
     def build(self, word: str) -> Any:
         """Return the network around a word, a ``networkx.Graph``."""
@@ -148,8 +126,10 @@ class EgoNetworks:
         level = [ego]
         for _ in range(self._alpha + 1):
             reached: dict[int, float] = {}
-            for place, others, weights in self._neighbours(level, joined):
-                for other, weight in zip(others.tolist(), weights.tolist(), strict=True):
+            near = self._neighbours(level, joined)
+            for place in level:
+                others, weights = (array.tolist() for array in near[place])
+                for other, weight in zip(others, weights, strict=True):
                     graph.add_edge(names[place], names[other], weight=weight)
                     if other not in joined:
                         reached[other] = max(weight, reached.get(other, 0.0))
@@ -194,18 +174,12 @@ AGGREGATIONS = ("mean", "max", "min", "sum", "std")
 """From the words of a prompt to the prompt; the PQPP authors take the mean, std is population."""
 
 
-# The seven measures are usually asked one after the other over one embedding.
-@lru_cache(maxsize=2)
-def _networks(path: str) -> EgoNetworks:
-    return EgoNetworks(load_word_vectors(path))
-
-
 EVIDENCE = Evidence(
     what="word vectors",
     variable="PQPP_WORD_VECTORS",
-    form="a file of them (word2vec .bin or .vec, .npy or .safetensors with its words in a .txt "
-    "beside it)",
-    opened=_networks,
+    form="a file of them (word2vec .bin or .vec)",
+    # The seven measures are usually asked one after the other over one embedding.
+    opened=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
     state=EgoNetworks.state,
     load=EgoNetworks.from_state,
     told=lambda networks: (
@@ -214,32 +188,6 @@ EVIDENCE = Evidence(
     ),
     licence="other",
 )
-
-
-def _of_prompts(
-    measure: Callable[[Any, str], float], prompts: Iterable[str], networks: Any, **options: str
-) -> NDArray[np.float64]:
-    return ego_network_values(measure, map(network_words, prompts), networks, **options)
-
-
-_GRAPHS: dict[str, Callable[[Any, str], float]] = {
-    "edge_count": lambda graph, ego: graph.number_of_edges(),
-    "edge_weight_sum": lambda graph, ego: graph.size(weight="weight"),
-    "inverse_edge_frequency": lambda graph, ego: (
-        math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
-    ),
-    "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": lambda graph, ego: _networkx().closeness_centrality(graph, u=ego),
-    "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
-    "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
-}
-MEASURES = measures_of(
-    {name: partial(_of_prompts, one) for name, one in _GRAPHS.items()},
-    nltk=("punkt_tab", "stopwords"),
-    evidence=EVIDENCE,
-    options={"aggregation": "mean"},
-)
-"""The measures; each takes prompts and the networks of an embedding."""
 
 
 def network_words(prompt: str) -> list[str]:
@@ -255,40 +203,50 @@ def network_words(prompt: str) -> list[str]:
     return [word for word in words if word not in stopwords]
 
 
-def ego_network_values(
+def of_prompts(
     measure: Callable[[Any, str], float],
-    words: Iterable[Sequence[str]],
+    prompts: Iterable[str],
     networks: EgoNetworks,
     aggregation: str = "mean",
 ) -> NDArray[np.float64]:
-    """Compute an ego-network measure of some prompts.
+    """Return an ego-network measure of each prompt, 0.0 for one without words.
 
     Args:
         measure: of a network and its ego.
-        words: the words of each prompt; one that comes twice counts twice. A word without a vector
-            stands alone in its network and counts with the values of the table above.
+        prompts: of their words, one that comes twice counts twice. A word without a vector stands
+            alone in its network and counts with the values of the table above.
         networks: of an embedding.
         aggregation: a name of ``AGGREGATIONS``.
 
-    Returns:
-        A float64 array of shape ``(prompts,)``; 0.0 for a prompt without words.
-
     Raises:
         PredictorError: the aggregation is not known.
-
-    >>> from pqpp_models.measures.word_vectors import WordVectors
-    >>> vectors = WordVectors(["cat", "dog", "car"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> networks = EgoNetworks(vectors, alpha=0, beta=0.5)
-    >>> edges = lambda graph, ego: graph.number_of_edges()
-    >>> ego_network_values(edges, [["cat", "dog"], []], networks).tolist()
-    [1.5, 0.0]
     """
     if aggregation not in AGGREGATIONS:
         raise PredictorError(
             f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
         )
     aggregate = getattr(np, aggregation)
-    rows = [list(row) for row in words]
+    rows = [network_words(prompt) for prompt in prompts]
     networks.prepare({word for row in rows for word in row})
     values = (np.array([networks.value(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
+
+
+_GRAPHS: dict[str, Callable[[Any, str], float]] = {
+    "edge_count": lambda graph, ego: graph.number_of_edges(),
+    "edge_weight_sum": lambda graph, ego: graph.size(weight="weight"),
+    "inverse_edge_frequency": lambda graph, ego: (
+        math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
+    ),
+    "degree_centrality": lambda graph, ego: graph.degree(ego),
+    "closeness_centrality": lambda graph, ego: _networkx().closeness_centrality(graph, u=ego),
+    "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
+    "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
+}
+MEASURES = measures_of(
+    {name: partial(of_prompts, one) for name, one in _GRAPHS.items()},
+    nltk=("punkt_tab", "stopwords"),
+    evidence=EVIDENCE,
+    options={"aggregation": "mean"},
+)
+"""The measures; each takes prompts and the networks of an embedding."""

@@ -59,21 +59,24 @@ def tokens(prompt: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _synsets_of(word: str) -> int:
+def count_synsets(word: str) -> int:
+    """Return how many meanings WordNet has for a word."""
     return len(nltk_resources.wordnet().synsets(word))
 
 
-def _n_synsets(prompt: str) -> float:
+def n_synsets(prompt: str) -> float:
+    """Return how many meanings the tokens have that are no stopwords."""
     words, stopwords = tokens(prompt), nltk_resources.stopwords()
-    return float(sum(_synsets_of(word) for word in words if word.lower() not in stopwords))
+    return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 
 
-def _mean_word_length(prompt: str) -> float:
-    pieces = prompt.split()
-    return sum(map(len, pieces)) / len(pieces) if pieces else 0.0
+def mean_word_length(prompt: str) -> float:
+    """Return the mean length of the pieces between blanks."""
+    return _ratio([len(piece) for piece in prompt.split()])
 
 
-def _proper_noun_ratio(prompt: str) -> float:
+def proper_noun_ratio(prompt: str) -> float:
+    """Return the share of proper nouns among the tokens."""
     words = tokens(prompt)
     tagged = nltk_resources.tagger().tag(words) if words else []
     return _ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
@@ -89,10 +92,10 @@ def _share(count: Callable[[str], int]) -> Callable[[str], float]:
 
 
 _FEATURES: dict[str, Callable[[str], float]] = {
-    "n_synsets": _n_synsets,
+    "n_synsets": n_synsets,
     "n_words": lambda prompt: len(tokens(prompt)),
-    "mean_word_length": _mean_word_length,
-    "proper_noun_ratio": _proper_noun_ratio,
+    "mean_word_length": mean_word_length,
+    "proper_noun_ratio": proper_noun_ratio,
     "acronym_ratio": _share(lambda word: len(_ACRONYM.findall(word))),
     "numeral_ratio": _share(lambda word: len(_NUMERAL.findall(word))),
     "conjunction_ratio": _share(lambda word: word.lower() in CONJUNCTIONS),

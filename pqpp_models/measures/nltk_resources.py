@@ -100,17 +100,12 @@ def tagger() -> Any:
 def _explained(resource: str, error: Exception) -> str:
     refused = _REFUSED.search(str(error))
     if refused:
-        place = refused.group(1)
         return (
-            f"NLTK refuses {resource!r} at {place}, since other accounts could change it; run: "
-            f"chmod -R go-w '{place}'"
+            f"NLTK refuses {resource!r} at {refused[1]}, since other accounts could change it; "
+            f"run: chmod -R go-w '{refused[1]}'"
         )
     if isinstance(error, LookupError):
-        return (
-            f"NLTK data {resource!r} is not installed (searched the folders of NLTK_DATA and "
-            f"NLTK's own); run: {DOWNLOAD}"
-        )
-    return (
-        f"NLTK data {resource!r} cannot be read ({type(error).__name__}); delete it and run: "
-        f"{DOWNLOAD}"
-    )
+        reason = "is not installed (searched the folders of NLTK_DATA and NLTK's own)"
+    else:
+        reason = f"cannot be read ({type(error).__name__}); delete it"
+    return f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}"

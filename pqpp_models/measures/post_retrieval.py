@@ -261,46 +261,6 @@ def pair_ratio(
     return _mean_cosine(vectors[:top]) / lower if lower != 0 else np.nan
 
 
-def dense_qpp(
-    query: ArrayLike,
-    documents: ArrayLike,
-    noise: float = 0.05,
-    repeats: int = 10,
-    k: int = 100,
-    p: float = 0.9,
-    seed: int = 0,
-) -> float:
-    """Whether noise on the query's vector leaves its results in place.
-
-    The mean rank-biased overlap of the query's top k with those of ``repeats`` noisy copies of it.
-    A copy is the unit vector of the query plus Gaussian noise whose expected length is about
-    ``noise``: each coordinate's deviation is ``noise / sqrt(dimensions)``.
-
-    Args:
-        query: shape ``(dimensions,)``.
-        documents: the collection's vectors, shape ``(documents, dimensions)``; ranked by cosine.
-        noise: length of the noise against that of the query, at least 0.
-        repeats: noisy copies of the query.
-        k: how many documents from the top are compared.
-        p: persistence of the overlap.
-        seed: of the noise.
-
-    Returns:
-        From 0 to 1; higher speaks for the query.
-
-    Source: Arabzadeh, Hamidi Rad, Khodabakhsh and Bagheri, "Noisy perturbations for estimating
-    query difficulty in dense retrievers", CIKM 2023; the scale of the noise is a parameter here.
-
-    >>> dense_qpp([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
-    1.0
-    """
-    asked, searched = _unit(query), _unit(documents)
-    copies = np.random.default_rng(seed).normal(size=(repeats, len(asked)))
-    copies = asked + copies * (noise / np.sqrt(len(asked)))
-    first, *others = (_best(row, k).tolist() for row in np.vstack([asked, copies]) @ searched.T)
-    return float(np.mean([rank_biased_overlap(first, other, p) for other in others]))
-
-
 def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) -> float:
     """How much of the top of a result list survives a perturbation of the query.
 
@@ -323,40 +283,6 @@ def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) 
     """
     first, second = ({n for n in ids[:k] if n >= 0} for ids in (results, perturbed))
     return len(first & second) / len(first | second) if first | second else np.nan
-
-
-def rank_biased_overlap(results: Sequence[int], other: Sequence[int], p: float = 0.9) -> float:
-    """Extrapolated rank-biased overlap of two lists of a query, 1.0 for equal ones.
-
-    ``A_k p^k + (1 - p) / p * sum over d = 1..k of A_d p^d``, where A_d is the share of the first d
-    documents that both lists have, and k the length of the shorter list.
-
-    Args:
-        results: numbers of the documents, best first.
-        other: the same.
-        p: persistence, above 0 and below 1: the higher, the deeper the comparison looks.
-
-    Returns:
-        From 0 to 1; 0.0 where a list is empty.
-
-    Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS
-    28(4), 2010, equation 30; lists of two lengths are cut to the shorter one.
-
-    >>> rank_biased_overlap([1, 2], [2, 1], p=0.5)
-    0.5
-    """
-    k = min(len(results), len(other))
-    if k == 0:
-        return 0.0
-    # A document counts from the depth on at which both lists have named it.
-    places = {document: rank for rank, document in enumerate(results[:k])}
-    joined = np.zeros(k)
-    for rank, document in enumerate(other[:k]):
-        if document in places:
-            joined[max(rank, places[document])] += 1
-    depths = np.arange(1, k + 1)
-    agreement, weights = np.cumsum(joined) / depths, p**depths
-    return float(agreement[-1] * weights[-1] + (1 - p) / p * np.sum(agreement * weights))
 
 
 def clarity(

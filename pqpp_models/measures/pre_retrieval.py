@@ -39,11 +39,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.measures.caption_statistics import (
-    CaptionStatistics,
-    open_statistics,
-    terms_of,
-)
+from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics, terms_of
 from pqpp_models.measures.measure import Evidence, measures_of
 
 Values = NDArray[np.float64]
@@ -150,8 +146,8 @@ def _evidence(postings: bool) -> Evidence:
     return Evidence(
         what="a collection of captions",
         variable="PQPP_COLLECTION",
-        form="a text file with one caption a line, or to a folder written by "
-        "CaptionStatistics.save",
+        form="a text file with one caption a line, or to the folder of a saved predictor, as of "
+        "avg_pmi, that holds one",
         opened=open_statistics,
         state=lambda statistics: statistics.state(postings),
         load=CaptionStatistics.from_state,

@@ -50,10 +50,9 @@ class MeasurePredictor(Predictor):
     ) -> None:
         self.name, self.evidence, self.measure = name, evidence, measure_called(name)
         known = self.measure.options
-        for option in options or ():
-            if option not in known:
-                has = ", ".join(known) or "none"
-                raise PredictorError(f"{name} has no option {option!r}; it has: {has}")
+        if other := [option for option in options or () if option not in known]:
+            has = ", ".join(known) or "none"
+            raise PredictorError(f"{name} has no option {other[0]!r}; it has: {has}")
         if evidence is None and self.measure.evidence is not None:
             raise PredictorError(f"{name} needs {self.measure.evidence.what}")
         self.options = {**known, **(options or {})}

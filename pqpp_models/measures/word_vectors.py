@@ -1,16 +1,14 @@
-"""Word embeddings of any source: a word2vec file, or an array with its words."""
+"""Word embeddings of any source, as word2vec, fastText and GloVe write them."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.foreign.arrays import load_array, load_tensors
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 
@@ -74,28 +72,20 @@ class WordVectors:
             yield from zip(block, self.similarities(block), strict=True)
 
 
-def load_word_vectors(
-    path: str | os.PathLike[str],
-    words: str | os.PathLike[str] | None = None,
-    limit: int | None = None,
-) -> WordVectors:
+def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """Read word embeddings from a file.
 
     Args:
-        path: by its ending ``.bin`` (word2vec's binary form), ``.npy`` or ``.safetensors`` (one
-            array of shape ``(words, dimensions)``), or else text: a word and its numbers a line,
-            with or without the first line that counts them (word2vec, fastText, GloVe).
-        words: for an array, the UTF-8 text file with its words, one a line; beside it with the
-            ending ``.txt`` if left out.
-        limit: read only the first so many; such files have the frequent words first.
+        path: word2vec's binary form where it ends with ``.bin``, or else text: a word and its
+            numbers a line, with or without the first line that counts them (word2vec, fastText,
+            GloVe).
+
+    Raises:
+        PredictorError: it cannot be read, or is in no such form.
     """
     place = expanded(path)
-    readers = {".bin": _read_binary, ".npy": _read_array, ".safetensors": _read_array}
-    read: Any = readers.get(place.suffix.lower(), _read_text)
     try:
-        if read is _read_array:
-            return _read_array(place, expanded(words or place.with_suffix(".txt")), limit)
-        return read(place, limit)
+        return (_read_binary if place.suffix.lower() == ".bin" else _read_text)(place)
     except OSError as error:
         raise PredictorError(
             f"word vectors cannot be read from {place} ({error.strerror or 'unreadable'})"
@@ -105,11 +95,11 @@ def load_word_vectors(
             raise PredictorError(f"{place}: {error}") from None
         raise PredictorError(
             f"{place} is not a file of word vectors in the form of its ending "
-            f"({type(error).__name__}); use .bin, .vec, .txt, .npy or .safetensors"
+            f"({type(error).__name__}); use word2vec's .bin, or text as .vec or .txt"
         ) from None
 
 
-def _read_text(path: Path, limit: int | None) -> WordVectors:
+def _read_text(path: Path) -> WordVectors:
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
@@ -117,8 +107,6 @@ def _read_text(path: Path, limit: int | None) -> WordVectors:
             fields = line.rstrip().split(" ")
             if number == 0 and len(fields) == 2 and all(map(str.isdigit, fields)):
                 continue
-            if limit is not None and len(words) >= limit:
-                break
             # A word may hold blanks itself; the numbers are counted on the first line with them.
             width = len(rows[0]) if rows else len(fields) - 1
             if width < 1 or len(fields) <= width:
@@ -128,12 +116,11 @@ def _read_text(path: Path, limit: int | None) -> WordVectors:
     return WordVectors(words, np.array(rows, dtype=np.float32))
 
 
-def _read_binary(path: Path, limit: int | None) -> WordVectors:
+def _read_binary(path: Path) -> WordVectors:
     with path.open("rb") as file:
         count, width = (int(field) for field in file.readline(100).split())
         if count < 0 or not 0 < width < 1 << 20:
             raise ValueError("header")
-        count = count if limit is None else min(count, limit)
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
         for _ in range(count):
@@ -146,15 +133,3 @@ def _read_binary(path: Path, limit: int | None) -> WordVectors:
             words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
             rows.append(np.frombuffer(file.read(4 * width), "<f4", width))
     return WordVectors(words, np.array(rows, dtype=np.float32))
-
-
-def _read_array(path: Path, words: Path, limit: int | None) -> WordVectors:
-    arrays = [load_array(path)] if path.suffix == ".npy" else [*load_tensors(path).values()]
-    listed = words.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    if [array.shape[:1] for array in arrays] != [(len(listed),)]:
-        shapes = ", ".join(str(array.shape) for array in arrays)
-        raise PredictorError(
-            f"it holds arrays of the shapes {shapes}, {words.name} has {len(listed)} words; give "
-            "one array with one word a row"
-        )
-    return WordVectors(listed[:limit], arrays[0][:limit])

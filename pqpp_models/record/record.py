@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.prompts import normalise, read_ids, read_prompts
@@ -78,7 +78,7 @@ class FittedRows:
         """Return those of a checkpoint, None where it does not record them.
 
         Raises:
-            CheckpointError: the file is missing, damaged or another checkpoint's.
+            ModelError: the file is missing, damaged or another checkpoint's.
         """
         facts = config.get(KEY)
         if facts is None:
@@ -93,7 +93,7 @@ class FittedRows:
                 raise ValueError(f"it holds {hashes.dtype} {hashes.shape}")
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise CheckpointError(
+            raise ModelError(
                 f"{path} is missing, damaged or of another {CONFIG} ({reason:.80}); {_REMEDY}"
             ) from None
         return cls(hashes)
@@ -222,18 +222,18 @@ class TrainingRecord:
         """Return that of a checkpoint.
 
         Raises:
-            CheckpointError: what the configuration tells is not such, or the file of hashes is
+            ModelError: what the configuration tells is not such, or the file of hashes is
                 missing, damaged or another checkpoint's.
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets", [])
         if not all(name in targets and parts_of_mean(name, targets) for name in means):
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "
                 f"means of others; {_REMEDY}"
             )
         if build is not None and not (isinstance(build, str) and build):
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, no predictor; {_REMEDY}"
             )
         return cls(FittedRows.read(folder, config), tuple(means), build)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_backbones.prompt.reader import read_prompt
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
@@ -163,13 +163,13 @@ def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the targets that a configuration lists.
 
     Raises:
-        CheckpointError: it lists none, or others than targets.
+        ModelError: it lists none, or others than targets.
     """
     names = config.get("targets")
     try:
         return resolve_targets(names if isinstance(names, list) else [])
     except PredictorError as error:
-        raise CheckpointError(f"{folder / CONFIG} has no list of targets: {error}") from None
+        raise ModelError(f"{folder / CONFIG} has no list of targets: {error}") from None
 
 
 def read_calibrated(

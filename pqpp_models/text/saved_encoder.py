@@ -67,7 +67,7 @@ class SentenceEncoder:
         """Return that of a folder or of a name on the Hub.
 
         Raises:
-            CheckpointError: there is none.
+            ModelError: there is none.
             MissingExtraError: torch or transformers is not installed.
         """
         with needing("a sentence encoder", "models"):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_models import registry
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unit, unprefixed
@@ -239,7 +239,6 @@ def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     return codes.astype(np.int8), scales
 
 
-_REMEDY = "save or download the predictor again"
 _FEWER, _COSTS = "no_easier_with_more", "length_costs"
 _MOST_TOLD = 12
 
@@ -369,26 +368,24 @@ class StaticPredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights are not those of such a predictor.
         """
         targets = read_targets(folder, config)
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
         rule, costs = tuple(config.get(_FEWER, [])), dict(config.get(_COSTS, {}))
+        vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
+        sizes = {len(vocabulary), len(tensors["pieces"]), len(tensors["scales"])}
         if (
             not all(type(number) is int and number > 0 for number in numbers)
             or not {*rule, *costs} <= set(targets)
             or not all(type(cost) is float and 0 <= cost < 9 for cost in costs.values())
+            or len(sizes) > 1
+            or UNKNOWN_PIECE not in vocabulary
         ):
-            raise CheckpointError(
+            raise ModelError(
                 f"{folder / CONFIG} has no usable 'max_pieces', 'captions', {_FEWER!r} or "
-                f"{_COSTS!r}; {_REMEDY}"
-            )
-        vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
-        sizes = {len(vocabulary), len(tensors["pieces"]), len(tensors["scales"])}
-        if len(sizes) > 1 or UNKNOWN_PIECE not in vocabulary:
-            raise CheckpointError(
-                f"{folder / CONFIG}: the vocabulary does not fit the vectors of the word pieces; "
-                f"{_REMEDY}"
+                f"{_COSTS!r}, or its vocabulary does not fit the word pieces; save or download the "
+                "predictor again"
             )
         return cls(
             WordPieces(vocabulary, max_pieces),

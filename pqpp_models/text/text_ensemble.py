@@ -114,7 +114,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration names no targets.
+            ModelError: the configuration names no targets.
             MissingExtraError: torch or transformers is not installed.
             Exception: whatever else does not fit; who loads a folder says so in a line.
         """

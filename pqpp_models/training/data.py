@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.training.reading import reading
 from pqpp_datasets.target_columns import distinct_targets, measure_of, targets_of
+from pqpp_files.errors import PqppError
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.options.option import RecipeError
 from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.record.record import from_parts, means_in
 from pqpp_models.targets import Limits, target_limits, unscale_targets
@@ -42,12 +42,6 @@ class Rows:
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
 
-    def select(self, places: NDArray[np.int64]) -> Self:
-        """Return some of the rows."""
-        prompts = [self.prompts[place] for place in places]
-        table = None if self.table is None else self.table.select(places)
-        return type(self)(prompts, self.targets[places], table)
-
 
 def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows:
     """Load a split of the recipe's dataset.
@@ -60,7 +54,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
             from the dataset.
 
     Raises:
-        RecipeError: The dataset cannot be loaded, or its rows cannot be learned from.
+        PqppError: The dataset cannot be loaded, or its rows cannot be learned from.
         BenchmarkError: The benchmark's files are missing or damaged.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
@@ -81,7 +75,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "no column source"
-            raise RecipeError(f"`source` is {recipe.source!r}; {split} has {known}")
+            raise PqppError(f"`source` is {recipe.source!r}; {split} has {known}")
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -89,42 +83,26 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     known = targets_of(table.features)
     recipe.targets = recipe.targets or list(distinct_targets(known))
     if not recipe.targets:
-        raise RecipeError(
+        raise PqppError(
             f"{recipe.dataset} tells of no target, and has no column called like one; name its "
             f"columns <model>_<measure>: it has {', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
-        raise RecipeError(
+        raise PqppError(
             f"{recipe.dataset} ({split}) has no column {', '.join(missing)}; it has "
             f"{', '.join(table.column_names)}"
         )
     limits = {name: target.limits for name, target in known.items() if target.limits}
-    targets = _targets(table, recipe.targets, split, limits)
-    return Rows(_prompts(table, split), targets, table, _own_limits(recipe, targets, limits))
-
-
-def _own_limits(recipe: PredictorRecipe, values: NDArray[np.float64], known: Limits) -> dict:
-    """Return the limits of targets whose measure has none."""
-    own_limits = {}
-    for column, name in enumerate(recipe.targets):
-        measure = measure_of(name)
-        if measure is None or measure.transform == "observed":
-            low, high = known.get(name) or (
-                float(np.nanmin(values[:, column])),
-                float(np.nanmax(values[:, column])),
-            )
-            if low == high:
-                raise RecipeError(f"{name} is {low:g} in every row; nothing can be learned")
-            own_limits[name] = (low, high)
-    return own_limits
+    targets, own_limits = _targets(table, recipe.targets, split, limits)
+    return Rows(_prompts(table, split), targets, table, own_limits)
 
 
 def image_options(recipe: PredictorRecipe) -> dict[str, str]:
     """Return the option that adds images to the recipe's dataset.
 
     Raises:
-        RecipeError: The dataset comes without images, and no folder of them is named.
+        PqppError: The dataset comes without images, and no folder of them is named.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 
@@ -132,7 +110,7 @@ def image_options(recipe: PredictorRecipe) -> dict[str, str]:
         return {"image_dir": recipe.image_dir}
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
-        raise RecipeError(
+        raise PqppError(
             f"the dataset {known.name} comes without images; name a folder of them by "
             f"--image-dir. They are in {known.images}"
         )
@@ -143,26 +121,34 @@ def _prompts(table: Any, split: str) -> list[str]:
     prompts = list(table["prompt"])
     for index, prompt in enumerate(prompts):
         if not isinstance(prompt, str):
-            raise RecipeError(
+            raise PqppError(
                 f"the prompt at index {index} of {split} is {prompt!r:.60}, not a text; correct "
                 "the row or leave it out"
             )
     return prompts
 
 
-def _targets(table: Any, names: Sequence[str], split: str, known: Limits) -> NDArray[np.float64]:
+def _targets(
+    table: Any, names: Sequence[str], split: str, known: Limits
+) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
+    """Return the targets, and the limits of those whose measure has none."""
     values = np.column_stack([_numbers(table, name, split) for name in names])
-    low, high = target_limits(names, known)
-    for column, name in enumerate(names):
-        scores = values[:, column]
+    own_limits = {}
+    for name, scores, low, high in zip(names, values.T, *target_limits(names, known), strict=True):
         if np.isnan(scores).all():
-            raise RecipeError(f"no row of {split} has a value of {name}; leave the target out")
-        if (scores < low[column]).any() or (scores > high[column]).any():
-            raise RecipeError(
-                f"{name} in {split} lies in {np.nanmin(scores):g} .. {np.nanmax(scores):g}; "
-                f"allowed is {low[column]:g} .. {high[column]:g}"
+            raise PqppError(f"no row of {split} has a value of {name}; leave the target out")
+        lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
+        if lowest < low or highest > high:
+            raise PqppError(
+                f"{name} in {split} lies in {lowest:g} .. {highest:g}; allowed is "
+                f"{low:g} .. {high:g}"
             )
-    return values
+        measure = measure_of(name)
+        if measure is None or measure.transform == "observed":
+            own_limits[name] = ends = known.get(name) or (lowest, highest)
+            if ends[0] == ends[1]:
+                raise PqppError(f"{name} is {ends[0]:g} in every row; nothing can be learned")
+    return values, own_limits
 
 
 def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
@@ -172,7 +158,7 @@ def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise RecipeError(
+        raise PqppError(
             f"the column {name} of {split} holds {feature}; give one number a row, or none"
         )
     return column

@@ -10,12 +10,14 @@ from pqpp_models.targets import resolve_targets
 
 @dataclass(kw_only=True)
 class TargetOptions(Options):
-    """What is predicted."""
+    """What is predicted.
+
+    Attributes:
+        targets: Targets to predict at once, with commas; all that the data tells of if left out.
+    """
 
     source: str | None = option(None, "use only prompts of this source, like mscoco or drawbench")
-    targets: list[str] = option(
-        [], "targets to predict at once, with commas; all that the data tells of if left out"
-    )
+    targets: list[str] = option([])
 
     def __post_init__(self) -> None:
         """Put all targets of a listed benchmark in where none are named; others tell when read."""
@@ -33,8 +35,10 @@ class TargetOptions(Options):
 
 @dataclass(kw_only=True)
 class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, HubOptions):
-    """What the trainers of predictors have in common; each adds fields of its own."""
+    """What the trainers of predictors have in common; each adds fields of its own.
 
-    head_learning_rate: float | None = option(
-        None, "learning rate of the new layers; the same if left out", above=0
-    )
+    Attributes:
+        head_learning_rate: Learning rate of the new layers; the same if left out.
+    """
+
+    head_learning_rate: float | None = option(None, above=0)

@@ -259,24 +259,18 @@ def verdicts_of(columns: Mapping[str, Sequence[Any]], predictor: Predictor) -> P
     people, captions = (reference.ranks(values, name) for name in ("people", "captions"))
     ranked_prompts = []
     for row, text in enumerate(texts):
-        value = float(values[row])
-        ranked = PromptVerdict(
-            *(text, target, value, "", ""),
-            interval=_told_interval(target, value, float(deviations[row])),
-            ignored=ignored[row] or "",
-        )
+        value, unread, level, sentence = float(values[row]), ignored[row] or "", "", ""
+        ranks = float(people[row]), float(captions[row])
         if far[row]:
-            unread, why = UNREAD.search(ranked.ignored), predictor.far_means
-            if unread and unread.lastgroup:
-                why = _REASONS[unread.lastgroup].format(visible(unread[unread.lastgroup]))
-            ranked = replace(ranked, level="unknown", sentence=f"no verdict: {why}")
-        elif not math.isnan(value):
-            ranked = replace(
-                ranked,
-                easier_than_people=float(people[row]),
-                easier_than_captions=float(captions[row]),
-            )
-        ranked_prompts.append(ranked)
+            ranks, level, why = (math.nan, math.nan), "unknown", predictor.far_means
+            found = UNREAD.search(unread)
+            if found and found.lastgroup:
+                why = _REASONS[found.lastgroup].format(visible(found[found.lastgroup]))
+            sentence = f"no verdict: {why}"
+        interval = _told_interval(target, value, float(deviations[row]))
+        ranked_prompts.append(
+            PromptVerdict(text, target, value, level, sentence, *ranks, (), interval, unread)
+        )
     return PromptVerdicts(map(_in_words, _with_costs(ranked_prompts, predictor, reference)))
 
 

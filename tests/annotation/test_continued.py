@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from support.studies import small_store
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import redeem_link
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
@@ -86,13 +86,13 @@ def test_the_same_file_again_changes_nothing(store, tmp_path):
 def test_a_row_that_fits_nothing_is_named_and_nothing_is_kept(store, tmp_path):
     path = partial(tmp_path / "half.csv", ["True", "False"])
     path.write_text(path.read_text() + "other.png,p1,Dalle,True\n")
-    with pytest.raises(StudyError, match=r"half.csv, line 4.*'other.png'.*fits no image"):
+    with pytest.raises(AnnotationError, match=r"half.csv, line 4.*'other.png'.*fits no image"):
         import_votes(store, path, "ann")
     path = partial(tmp_path / "again.csv", ["True"])
     path.write_text(path.read_text() + f"{name_of(0, 'Dalle')},p0,Dalle,False\n")
-    with pytest.raises(StudyError, match="another row says something else"):
+    with pytest.raises(AnnotationError, match="another row says something else"):
         import_votes(store, path, "ann")
-    with pytest.raises(StudyError, match="holds no answer"):
+    with pytest.raises(AnnotationError, match="holds no answer"):
         import_votes(store, partial(tmp_path / "none.csv", ["", ""]), "ann")
     assert count_answers(store) == 0 and find_person(store, "ann") is None
 

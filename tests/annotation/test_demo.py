@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from pqpp_annotation.demo import make_demo
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.store.people import add_person, keep_consent
 from pqpp_annotation.store.work import next_item
@@ -34,7 +34,7 @@ def test_the_demo_is_half_done_and_finds_who_clicked_at_random(tmp_path):
 
 def test_the_demo_takes_no_folder_of_others(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(StudyError):
+    with pytest.raises(AnnotationError):
         make_demo(tmp_path)
 
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 from support.studies import small_study, write_table
 
-from pqpp_annotation.errors import StoreError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import TASK_KINDS
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
@@ -51,7 +51,7 @@ def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
     ],
 )
 def test_impossible_settings_are_refused(given):
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(AnnotationError) as caught:
         study_of({"name": "a", "kind": "rating", **given})
     assert "\n" not in str(caught.value) and "a recipe" not in str(caught.value)
 
@@ -62,18 +62,18 @@ def test_impossible_settings_are_refused(given):
 def test_what_is_no_study_file_is_refused(tmp_path, text):
     path = tmp_path / "study.yaml"
     path.write_text(text)
-    with pytest.raises(StudyError, match=r"study\.yaml"):
+    with pytest.raises(AnnotationError, match=r"study\.yaml"):
         read_study(path)
-    with pytest.raises(StudyError, match="a study file is made by pqpp annotate init"):
+    with pytest.raises(AnnotationError, match="a study file is made by pqpp annotate init"):
         read_study(tmp_path / "prompts.csv")
 
 
 def test_a_study_that_is_there_stays(tmp_path):
     small_study(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
-    with pytest.raises(StudyError, match="is there already"):
+    with pytest.raises(AnnotationError, match="is there already"):
         small_study(tmp_path)
-    with pytest.raises(StudyError, match=r"a study file is written; name it like study\.yaml"):
+    with pytest.raises(AnnotationError, match=r"a study file is written; name it like study\.yaml"):
         make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 
@@ -106,7 +106,7 @@ def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
     add_person(store, "ann")  # whose answers may follow
     store.close()
     (tmp_path / "study.yaml").unlink()
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(AnnotationError, match="is there already"):
         small_study(tmp_path)
 
 

@@ -89,28 +89,13 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     capsys.readouterr()
     assert main(["annotate", "invite", "study.yaml", "--list"]) == 0
     listed = capsys.readouterr().out
-    assert [line.split()[2] for line in listed.splitlines()[3:]] == ["used", "revoked", "not"]
+    assert [line.split()[2] for line in listed.splitlines()[3:]] == ["used", "revoked", "open"]
     assert token not in listed
     assert main(["annotate", "invite", "study.yaml", "--shared", "--days", "2"]) == 0
     assert all_links(store)[-1].is_shared
     assert main(["annotate", "invite", "study.yaml", "--revoke", "99"]) == 2
     assert "no invitation 99" in capsys.readouterr().err
     store.close()
-
-
-def test_prompts_are_added_to_a_study(folder, capsys):
-    assert init() == 0
-    write_table(folder, 9)
-    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 0
-    assert "added: 3 items" in capsys.readouterr().out
-    assert init() == 2
-    assert "--add adds prompts to it" in capsys.readouterr().err
-    rewrite(
-        folder / "prompts.csv",
-        lambda rows: [row | {"prompt": "another"} for row in rows[:2]] + rows[2:],
-    )
-    assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv", "--add"]) == 2
-    assert "prompt_id q0 is there already with another prompt" in capsys.readouterr().err
 
 
 def test_images_come_from_addresses(folder, capsys, monkeypatch):

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 from support.processes import run_pqpp
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark
-from pqpp_models.bench.published import published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, published_results
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
 
@@ -134,23 +133,6 @@ def test_bad_input_is_one_line_and_two(tmp_path, home):
     assert done.stdout == "" and done.stderr.count("\n") == 1
 
 
-def test_a_benchmark_of_ones_own_with_its_own_targets(tmp_path, home):
-    generator = np.random.default_rng(0)
-    words = generator.integers(1, 9, 40)
-    prompts = [" ".join(["cat"] * n) + f" {i}" for i, n in enumerate(words)]
-    rating = -words + generator.normal(size=40)
-    made = datasets.Dataset.from_dict({"prompt": prompts, "flux_rating": rating})
-    (tmp_path / "mine").mkdir()
-    made.to_parquet(tmp_path / "mine" / "test.parquet")
-    arguments = ("--dataset", "./mine", "--split", "test", "--predictors", "n_words")
-    arguments += ("--targets", "flux_rating")
-    (row,) = json.loads(bench(*arguments, "--format", "json", cwd=tmp_path, home=home))["rows"]
-    assert row["n"] == 40 and row["config"] == "./mine"
-    assert row["pearson"] == pytest.approx(stats.pearsonr(words + 1, rating).statistic)
-    table = bench(*arguments, cwd=tmp_path, home=home)
-    assert "Ratings: " in table and "rows: ./mine, test split, n = 40" in table
-
-
 def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
     arguments = ("--dataset", "sample", "--split", "test")
     nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
@@ -183,7 +165,7 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
 
 
 def test_cell_uses_the_prediction_it_names():
-    from pqpp_models.bench.experiments import Cell
+    from pqpp_models.bench.protocol import Cell
 
     one, references = said()
     cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
@@ -195,7 +177,7 @@ def test_cell_uses_the_prediction_it_names():
 
 
 def test_baseline_agrees_with_an_outside_test():
-    from pqpp_models.bench.comparison import compare_with_baseline
+    from pqpp_models.bench.protocol import compare_with_baseline
 
     generator = np.random.default_rng(3)
     true = generator.normal(size=300)

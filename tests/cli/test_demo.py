@@ -3,15 +3,12 @@
 import csv
 import re
 import shutil
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.file_server import serve
 
-from pqpp_cli.demo import _ask
 from pqpp_cli.main import main
 from pqpp_datasets import sources
 
@@ -20,10 +17,9 @@ WENT = "1. The shipped predictor, static, on a few prompts"
 
 
 def demo(folder, capsys, *more):
-    began = time.process_time()
     status = main(["demo", "--output", str(folder / "demo"), *more])
     said = capsys.readouterr()
-    return status, said.out, said.err, time.process_time() - began
+    return status, said.out, said.err
 
 
 def figures(folder):
@@ -82,7 +78,7 @@ def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, 
     assert status == 0 and f"validation prompts: from PQPP_DATA_DIR, {place}" in out
     is_real(tmp_path, out)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "nowhere"))
-    status, _, err, _ = demo(tmp_path, capsys)
+    status, _, err = demo(tmp_path, capsys)
     assert status == 2 and "PQPP_DATA_DIR=" in err and "no such folder" in err
 
 
@@ -109,13 +105,3 @@ def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monk
     assert out.rstrip().endswith('now a prompt of yours: pqpp predict "..."')
     again = demo(tmp_path, capsys)
     assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]
-
-
-def test_a_person_at_a_terminal_is_asked_for_prompts(capsys, monkeypatch):
-    lines = iter(["nine red dogs on a table", ""])
-    monkeypatch.setattr("builtins.input", lambda text: next(lines))
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    _ask()
-    assert "hard: counts nine things\neasier than " in capsys.readouterr().out
-    assert not list(lines)

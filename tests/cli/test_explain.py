@@ -14,23 +14,6 @@ PROMPTS = ["two men juggle seven oranges", "a <b>red</b> | cat"]
 NONE = ("--neighbours", "0")
 
 
-def test_a_table_below_each_prompt(tmp_path):
-    asked = (*PROMPTS, " ", "--target", "mean_hbpp,mean_rr", "--explain", *NONE)
-    done = run_pqpp("predict", *asked, cwd=tmp_path)
-    assert done.returncode == 0
-    assert NOTE in done.stdout and "(blank): no prediction" in done.stdout
-    assert done.stderr.splitlines()[-1].startswith("pqpp: note: explained 3 prompts in ")
-    found = Predictor.from_pretrained("static").explain(PROMPTS, "mean_hbpp")
-    for one in found:
-        said = f"mean_hbpp {one.prediction:.3f} = {one.base:.3f} without any word"
-        lines = done.stdout.partition(said)[2].splitlines()
-        for word, value in zip(one.words, one.values, strict=True):
-            line = next(row for row in lines if row.startswith(f"{word} "))
-            assert f"{value:+.3f}" in line
-            sign = "+" if value > 0 else "-"
-            assert not line.split(f"{value:+.3f}")[1].strip(sign + " ")
-
-
 @pytest.mark.parametrize("style", ["csv", "jsonl", "parquet"])
 def test_files_get_a_column(tmp_path, style):
     (tmp_path / "in.csv").write_text('id,prompt\n1,"a red, cat"\n2," "\n3,two dogs\n')

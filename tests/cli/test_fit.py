@@ -61,19 +61,6 @@ def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, caps
     assert "too good" not in said  # static has seen none of these
 
 
-def test_a_listed_name_stands_for_a_benchmark(capsys):
-    found = fitted("sample", "--targets", "mean_hbpp,mean_rr")
-    assert found.targets == ("mean_hbpp", "mean_rr")
-    assert found.details["training"]["prompts"] == 240
-    assert "sample" in found.details["data"] and "train" in found.details["data"]
-    capsys.readouterr()
-    bench = ["bench", "--dataset", "sample", "--split", "test", "--predictors", "./mine"]
-    assert main([*bench, "--no-published", "--format", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["target"] for row in rows} == {"mean_hbpp", "mean_rr"}
-    assert next(row["pearson"] for row in rows if row["target"] == "mean_hbpp") > 0.6
-
-
 def test_a_finished_model_is_not_replaced_unasked(capsys):
     arguments = [write("rates.csv"), "--column", "caption", "--targets"]
     before = fitted(*arguments, "rating").targets

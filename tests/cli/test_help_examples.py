@@ -36,13 +36,3 @@ def test_an_example_is_taken(line, tmp_path, monkeypatch):
         read_recipe(kind, flags)
     except PqppError as error:  # the files of an example are not here
         assert "there is no" in str(error) or "cannot be read" in str(error), error
-
-
-@pytest.mark.parametrize("words", ["models submit", "search add", "assess gallery"])
-def test_a_subcommand_shows_its_own_examples_of_a_group(words, capsys):
-    with pytest.raises(SystemExit):
-        named([*words.split(), "--help"])
-    said = capsys.readouterr().out
-    examples = re.findall(r"^  pqpp .*", said, re.MULTILINE)
-    assert examples and all(line.startswith(f"  pqpp {words} ") for line in examples)
-    assert "16 bits" not in said and "Images lie as" not in said  # of its siblings alone

@@ -22,20 +22,6 @@ def test_each_command_helps_and_refuses_an_option_that_it_lacks(kind, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["predit", "a cat"], "COMMAND 'predit' is unknown; did you mean 'predict' or"),
-        (["bench", "--splt=test"], "--splt is unknown; did you mean '--split'"),
-        (["predict", "a cat", "--xyz"], "--xyz is unknown; choose among -h, --help, "),
-    ],
-)
-def test_a_mistyped_word_gets_one_line(words, said, capsys):
-    assert main(words) == 2
-    shown = capsys.readouterr().err
-    assert said in shown and shown.count("\n") == 1
-
-
-@pytest.mark.parametrize(
     ("line", "known"),
     [
         ("pqpp bench --dataset ", {"pqpp", "pqpp-v1.0", "sample", "mine.csv"}),
@@ -51,16 +37,6 @@ def test_tab_completion_knows_datasets_beside_files_and_splits(line, known, tmp_
         [sys.executable, "-m", "pqpp"], env=os.environ | asked | told | paths, cwd=tmp_path
     )
     assert known <= set((tmp_path / "answer").read_text().split("\n"))
-
-
-def test_what_is_wrong_is_told_as_it_was_given_and_alone(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["fit", "mine", "--output", "out"]) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith("pqpp: error: dataset mine: no folder") and "--dataset" not in shown
-    Path("votes.csv").write_text("prompt,image,annotator,label\na cat,a.png,x,1\n")
-    assert main(["build", "votes.csv", "--output", "out"]) == 2
-    assert "or --model-name NAME where all are of one" in capsys.readouterr().err
 
 
 def test_a_missing_package_gets_one_line(monkeypatch, capsys, tmp_path):

@@ -131,23 +131,6 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
     assert "--split is needed" in line and "has a, b; use one of them" in line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("a cat", "--split", "test"), "--split: it is about --dataset; leave it out"),
-        (("--dataset", "pqpp", "--subset", "sample"), "has train, validation, test"),
-        (("--dataset", "nulls"), "--dataset nulls, row 2: prompt is None, a text is needed"),
-    ],
-)
-def test_bad_datasets_are_one_line_and_two(arguments, expected, tmp_path, monkeypatch, capsys):
-    import datasets
-
-    monkeypatch.chdir(tmp_path)
-    datasets.Dataset.from_dict({"prompt": ["a", None]}).save_to_disk("nulls")
-    capsys.readouterr()
-    assert expected in refused(capsys, "predict", *arguments)
-
-
 def test_a_token_that_fits_no_header_is_not_shown(monkeypatch, capsys):
     """The transport's own message holds it."""
 

@@ -13,7 +13,8 @@ from safetensors.numpy import save_file
 from pqpp_cli.command import check_outputs
 from pqpp_cli.commands import commands
 from pqpp_cli.main import main
-from pqpp_files.options.option import NEEDED, RecipeError, fields_of
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, fields_of
 
 INPUTS = ("file", "folder", "images", "name")
 ENDINGS = {"Parquet": ".parquet", "PNG": ".png", "PDF": ".pdf", "gzip": ".gz"}
@@ -64,7 +65,7 @@ def test_an_output_replaces_no_input(kind, output, tmp_path):
         for given in (file, folder):
             value = (str(given),) if isinstance(field.default, tuple) else str(given)
             value = {"role": str(given)} if "dict" in str(field.type) else value
-            with pytest.raises(RecipeError, match=r"name another file|are one file"):
+            with pytest.raises(PqppError, match=r"name another file|are one file"):
                 check_outputs(made(kind, **{output.name: str(file), field.name: value}))
     assert file.read_bytes() == before
 
@@ -76,7 +77,7 @@ def test_an_output_may_name_a_folder_that_is_to_be_made(kind, output, tmp_path):
     check_outputs(made(kind, **{output.name: str(file)}))
     assert not (tmp_path / "new").exists()
     (tmp_path / "new").touch()
-    with pytest.raises(RecipeError, match="is a file; name a folder"):
+    with pytest.raises(PqppError, match="is a file; name a folder"):
         check_outputs(made(kind, **{output.name: str(file)}))
 
 
@@ -110,7 +111,7 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
         if other in allowed:
             check_outputs(command)
         else:
-            with pytest.raises(RecipeError, match="a file of another kind"):
+            with pytest.raises(PqppError, match="a file of another kind"):
                 check_outputs(command)
 
 

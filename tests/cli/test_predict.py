@@ -10,7 +10,6 @@ from support.processes import run_pqpp, run_python
 from pqpp_cli.main import main
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models import TARGETS as NINE
-from pqpp_models.targets import target_range
 
 PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 three zebras"]
 
@@ -40,23 +39,6 @@ def test_one_prompt(tmp_path):
     assert header.split() == ["prompt", *shown]
     expected = [f"{value:.3f}" for value in predicted(PROMPTS[:1], shown)[0]]
     assert row.startswith(PROMPTS[0]) and row.split()[-2:] == expected
-
-
-def test_json_has_every_target_in_its_own_units(tmp_path):
-    done = run_pqpp("predict", *PROMPTS, "--format", "json", cwd=tmp_path)
-    records = json.loads(done.stdout)
-    assert [record.pop("prompt") for record in records] == PROMPTS
-    found, far = uncertain(PROMPTS)
-    assert [record.pop("distance") for record in records] == pytest.approx(found.distance)
-    assert [record.pop("far") for record in records] == far.tolist()
-    ignored = [record.pop("ignored") for record in records]
-    assert ignored == ["", "language: German (write the prompt in English)", ""]
-    assert [list(record) for record in records] == [list(TARGETS)] * 3
-    assert [list(record.values()) for record in records] == predicted(PROMPTS)
-    for record in records:
-        for target, value in record.items():
-            low, high = target_range(target)
-            assert low <= value <= high
 
 
 def test_standard_input_and_dash(tmp_path):
@@ -105,23 +87,6 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     assert frame[deviations].to_numpy() == pytest.approx(found.deviations)
     assert frame["distance"].tolist() == pytest.approx(found.distance)
     assert frame["far"].tolist() == far.tolist()
-
-
-def test_the_name_of_the_output_decides_unless_a_format_is_named(tmp_path):
-    for name, style, begins in (
-        ("p.md", (), "| prompt"),
-        ("p.csv", (), "prompt,"),
-        ("p.txt", (), "prompt "),
-        ("p.out", ("--format", "csv"), "prompt,"),
-        ("p.csv", ("--format", "json"), "["),
-    ):
-        run_pqpp(
-            "predict", "a cat", "--target", "alignment", "--output", name, *style, cwd=tmp_path
-        )
-        assert (tmp_path / name).read_text("utf-8").startswith(begins)
-    done = run_pqpp("predict", "a cat", "--output", "p.xlsx", cwd=tmp_path)
-    assert done.returncode == 2 and "--output p.xlsx: .xlsx is not a known format" in done.stderr
-    assert not (tmp_path / "p.xlsx").exists()
 
 
 @pytest.mark.parametrize(

@@ -63,17 +63,6 @@ def test_a_shard_has_what_the_command_says_without_shards(prompts, tmp_path):
     assert errors[9] == "the prompt is blank"
 
 
-def test_a_column_of_the_same_name_stays_as_without_shards(tmp_path, capsys):
-    columns = {"prompt": ["a cat"], "mean_hbpp": [1.5], "distance": [7.0]}
-    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
-    words = ["predict", "--file", str(tmp_path / "p.parquet"), "--targets", "mean_hbpp"]
-    assert main([*words, "--shard-size", "1", "--output", str(tmp_path / "out")]) == 0
-    assert main([*words, "--output", str(tmp_path / "whole.parquet")]) == 0
-    shards, whole = pq.read_table(tmp_path / "out"), pq.read_table(tmp_path / "whole.parquet")
-    assert shards.drop_columns(["error"]).to_pylist() == whole.to_pylist()
-    assert shards["mean_hbpp"].to_pylist() == [1.5] and "far_predicted" in shards.column_names
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

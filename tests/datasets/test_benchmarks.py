@@ -7,10 +7,8 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 from support.rated_folders import WRITERS
 from support.relevance import write_relevance
 
-from pqpp_datasets.benchmark import LICENCES
-from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
+from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.location import available_splits, local_folder
-from pqpp_hub.card import card_names
 
 FOLDERS = {
     "pqpp": ("pqpp/v1.1", write_v1_1),
@@ -27,16 +25,6 @@ FOLDERS = {
 }
 
 pytestmark = pytest.mark.usefixtures("cache")
-
-
-def test_each_has_its_licence_year_and_card():
-    assert next(iter(BENCHMARKS)) == DEFAULT
-    for benchmark in BENCHMARKS.values():
-        assert benchmark.licence in LICENCES and 2022 < benchmark.year < 2027
-        assert f"datasets/{benchmark.family}" in card_names()
-
-
-# The Hub's own, of its metadata of datasets.
 
 
 @pytest.mark.realdata

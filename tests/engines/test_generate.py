@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 from support.draw import COMMAND
 
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_cli.main import main
-from pqpp_engines.errors import EngineError, ImageRefusedError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
 from pqpp_engines.generate.generators import Generator, Wanted
 
@@ -114,8 +114,9 @@ def test_commands_that_fail(program, tmp_path):
 def test_a_prompt_that_no_command_takes_is_refused_alone(prompt):
     (made,) = CommandGenerator(COMMAND, "x").make([Wanted("p", "a {seed} {output}", 0, 7)])
     assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came
-    with pytest.raises(ImageRefusedError):
+    with pytest.raises(EngineError) as caught:
         CommandGenerator(COMMAND, "x").make([Wanted("p", prompt, 0, 7)])
+    assert caught.value.refuses_image
 
 
 def test_a_prompt_is_never_run_as_a_command(tmp_path):
@@ -265,5 +266,5 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     full = tiny(pipeline, lora=str(tmp_path / "lora"))
     assert image(none) == image(plain) != image(full)
     assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
-    with pytest.raises(CheckpointError, match="holds no usable LoRA"):
+    with pytest.raises(ModelError, match="holds no usable LoRA"):
         tiny(pipeline, lora=str(pipeline))

@@ -12,9 +12,9 @@ import pytest
 from support import draw
 
 from pqpp_cli.main import main
-from pqpp_engines.errors import ImageRefusedError
+from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import Generator, Made, generate
-from pqpp_engines.generate.shards import GenerateShard
+from pqpp_engines.generate.run import GenerateShard
 
 COMMAND = f"{draw.COMMAND} no"
 
@@ -28,7 +28,7 @@ class Drawn(Generator):
         from PIL import Image
 
         if any("refuse" in one.prompt for one in wanted):
-            raise ImageRefusedError("it is refused")
+            raise EngineError("it is refused", refuses_image=True)
         by_rule = {"refused": "by a rule"}
         return [
             Made(None, True, by_rule) if "rule" in one.prompt

@@ -9,10 +9,8 @@ from support.draw import COMMAND
 
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
-from pqpp_backbones.chat.chat import Budget, Chat, Reply
 from pqpp_cli.main import main
 from pqpp_engines.rewrite import Judge, Synonyms
-from pqpp_engines.rewrite.rewriting import Writer
 
 pytestmark = pytest.mark.nltk
 
@@ -32,26 +30,6 @@ def test_an_expansion_goes_by_the_same_judge_and_keeps_the_meaning(real_data):
     verdicts = [verdict for text in texts for verdict in judge(text, Synonyms(6)(text))]
     assert len(verdicts) > 200
     assert np.mean([one.accepted for one in verdicts]) < 0.02
-
-
-class Told(Chat):
-    """Keeps what it is asked."""
-
-    def __init__(self):
-        self.name, self.budget, self.asked = "told", Budget(), []
-
-    def ask(self, request):
-        self.asked.append(request)
-        return Reply('{"rewrites": ["a dog, hound"]}')
-
-
-@pytest.mark.parametrize(
-    ("target", "told"), [("clip_rr", "Expand it"), ("alignment", "other ways")]
-)
-def test_a_writer_is_told_to_expand_a_query_of_retrieval(target, told):
-    chat = Told()
-    assert Writer(chat, 2, target)("a dog") == ["a dog, hound"]
-    assert told in chat.asked[0].system
 
 
 def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):

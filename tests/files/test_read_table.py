@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_files.read_table import read_codes, read_table
+from pqpp_files.read_table import read_columns, read_table
 from pqpp_files.write_table import table_text
 
 ROWS = [
@@ -66,9 +66,9 @@ def test_every_format_gives_the_same_table(tmp_path, name):
     if "csv" in name.lower() or "tsv" in name:
         assert table.values("score") == [0.5, None, -2.0] and table.values("id") == IDS
     assert list(read_table(tmp_path / name, ["prompt"]).columns) == ["prompt"]
-    codes, names = read_codes(tmp_path / name, ["score", "id", "absent"])
-    assert [codes["id"].values[code] for code in codes["id"].codes] == IDS
-    assert list(codes) == ["score", "id"] and names == list(ROWS[0])
+    cells, names = read_columns(tmp_path / name, ["score", "id", "absent"])
+    assert cells["id"] == IDS
+    assert list(cells) == ["score", "id"] and names == list(ROWS[0])
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -93,7 +93,7 @@ def test_any_order_of_rows_gives_the_same_rows(tmp_path_factory, rows, style, rn
     found = []
     for _ in range(2):
         columns = {"text": [text for text, _ in rows], "n": [n for _, n in rows]}
-        path.write_bytes("".join(table_text(style, [columns])).encode())
+        path.write_bytes(table_text(style, columns).encode())
         table = read_table(path)
         found.append(list(zip(table["text"], map(str, table.values("n")), strict=True)))
         rng.shuffle(rows)
@@ -105,10 +105,10 @@ def test_numbers_of_json_stay_what_they_are(tmp_path):
     path.write_text('{"id": 9007199254740993, "x": 2.0}\n{"id": 18446744073709551617, "y": [1]}\n')
     table = read_table(path)
     assert table["id"] == [2**53 + 1, 2**64 + 1] and table["y"] == [None, [1]]
-    codes, _ = read_codes(path, ["x", "id"])
-    assert codes["x"].values == ["2.0", None]
+    cells, _ = read_columns(path, ["x", "id"])
+    assert cells["x"] == ["2.0", None]
     with pytest.raises(FileError, match="line 2: y is a list, a text or"):
-        read_codes(path, ["x", "y"])
+        read_columns(path, ["x", "y"])
     path.write_text('{"n": 1' + "0" * 400 + "}\n")
     with pytest.raises(FileError, match="line 1: n is 1000"):
         read_table(path).numbers("n")
@@ -150,15 +150,15 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
             content = gzip.compress(codecs.BOM_UTF16_BE + content)
         (tmp_path / name).write_bytes(content)
         given = None if encoding.startswith("utf-16") else encoding
-        codes, names = read_codes(tmp_path / name, ["prompt"], encoding=given)
-        assert codes["prompt"].values == ["ein Café"] and names == ["id", "prompt"]
+        cells, names = read_columns(tmp_path / name, ["prompt"], encoding=given)
+        assert cells["prompt"] == ["ein Café"] and names == ["id", "prompt"]
     with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8 .*; convert the file"):
-        read_codes(tmp_path / "c.csv", ["prompt"])
+        read_columns(tmp_path / "c.csv", ["prompt"])
     with pytest.raises(FileError, match=r"line 2: not UTF-8 .*by --encoding, like latin-1"):
-        read_codes(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
+        read_columns(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
     (tmp_path / "c.csv").write_bytes(b"prompt\na\n\x81\n")
     with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*by --encoding"):
-        read_codes(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
+        read_columns(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 
 def test_the_wanted_columns_decide_the_separator(tmp_path):
@@ -172,8 +172,8 @@ def test_columns_that_come_late_or_not_at_all(tmp_path):
     path.write_text("{}\n" * 5000 + '{"late": 1}\n' + '{"other": 2}\n')
     table = read_table(path, ["late"])
     assert len(table) == 5002 and table["late"][5000] == 1 and set(table["late"]) == {None, 1}
-    codes, names = read_codes(path, ["late"])
-    assert len(codes["late"].codes) == 5002 and names == ["late", "other"]
+    cells, names = read_columns(path, ["late"])
+    assert len(cells["late"]) == 5002 and names == ["late", "other"]
 
 
 def test_without_a_header(tmp_path):
@@ -229,7 +229,7 @@ FAULTS = {
 def test_faults_are_one_line(tmp_path, name):
     content, said = FAULTS[name]
     (tmp_path / name).write_bytes(content)
-    for read in (read_table, lambda path: read_codes(path, ["a"])):
+    for read in (read_table, lambda path: read_columns(path, ["a"])):
         with pytest.raises(FileError, match=said) as caught:
             read(tmp_path / name)
         assert "\n" not in str(caught.value) and name in str(caught.value)

@@ -106,12 +106,6 @@ def test_a_folder_holds_one_job(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "mine", {})
 
 
-@pytest.mark.parametrize("share", ["2/2", "-1/2", "a/b"])
-def test_shares_that_are_none(share):
-    with pytest.raises(FileError, match="write I/N"):
-        share_of([], share)
-
-
 def test_inputs_that_are_none(tmp_path):
     write(tmp_path / "a.parquet", [1])
     pq.write_table(pa.table({"m": [1]}), tmp_path / "b.parquet")

@@ -8,7 +8,6 @@ import sys
 import tempfile
 import threading
 
-import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,21 +28,18 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53
     st.lists(st.tuples(TEXTS, NUMBERS | st.none(), TEXTS), min_size=1, max_size=8),
     st.sampled_from(["csv", "json", "jsonl", "parquet"]),
     st.booleans(),
-    st.integers(0, 8),
 )
-def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed, cut):
-    """Any texts and numbers, in two parts, packed or not; a CSV file has no other word for None."""
+def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed):
+    """Any texts and numbers, packed or not; a CSV file has no other word for None."""
     folder = tmp_path_factory.mktemp("written")
     whole = dict(zip(("prompt", "n", "id, of it"), map(list, zip(*rows, strict=True)), strict=True))
     if style == "parquet":  # which holds numbers of one type
         whole["n"] = [None if n is None else float(n) for n in whole["n"]]
-    parts = [{n: cells[:cut] for n, cells in whole.items()}]
-    parts.append({n: cells[cut:] for n, cells in whole.items()})
     path = folder / f"t.{style}"
     if style == "parquet":
-        write_parquet(path, parts, parts)
+        write_parquet(path, whole)
     else:
-        path.write_bytes("".join(table_text(style, parts)).encode())
+        path.write_bytes(table_text(style, whole).encode())
     if packed:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path = path.with_name(path.name + ".gz")
@@ -53,21 +49,10 @@ def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed,
     assert found == whole["n"] and list(table.columns) == list(whole)
 
 
-def test_parquet_knows_a_type_that_only_the_last_part_shows(tmp_path):
-    parts = [{"p": ["a"], "n": [None]}, {"p": ["b"], "n": [1]}, {"p": ["c"], "n": [0.5]}]
-    write_parquet(tmp_path / "t.parquet", ({**part, "far": [True]} for part in parts), parts)
-    assert pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pydict() == {
-        "p": ["a", "b", "c"],
-        "n": [None, 1.0, 0.5],
-        "far": [True] * 3,
-    }
-
-
 @pytest.mark.parametrize("cells", [[1, "a"], [2**70], [[1], "a"]])
 def test_what_no_column_of_parquet_holds_is_one_line(tmp_path, cells):
-    parts = [{"n": [cell]} for cell in cells]
     with pytest.raises(FileError, match=r"column 'n' cannot be written as Parquet.*write \.jsonl"):
-        write_parquet(tmp_path / "t.parquet", parts, parts)
+        write_parquet(tmp_path / "t.parquet", {"n": cells})
 
 
 @pytest.mark.skipif(os.name == "nt", reason="named pipes are a thing of Unix")
@@ -90,9 +75,3 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     del piped, given
     gc.collect()
     assert [path.name for path in tmp_path.iterdir()] == ["p.csv"]
-
-
-def test_a_cell_that_is_no_text_is_named_by_its_line(tmp_path):
-    (tmp_path / "p.jsonl").write_text('{"prompt": "a"}\n' * 1000 + '{"prompt": 7}')
-    with pytest.raises(FileError, match=r"p\.jsonl, line 1001: prompt is 7"):
-        read_table(tmp_path / "p.jsonl").texts("prompt")

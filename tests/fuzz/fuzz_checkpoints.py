@@ -8,7 +8,6 @@ import functools
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -134,43 +133,6 @@ def _by_python(rows: list) -> Callable[[Path, Path], object]:
     return by_python
 
 
-def _command(*arguments: str) -> None:
-    """Run the command line; one that refuses ends in 2 and one line."""
-    from pqpp_cli.main import main
-    from pqpp_files.errors import PqppError
-
-    stderr, sys.stderr = sys.stderr, _Lines(sys.stderr)
-    status = main(arguments)
-    said = [line for line in sys.stderr.text.splitlines() if line.startswith("pqpp: error")]
-    sys.stderr = stderr
-    if status == 2 and len(said) == 1:
-        raise PqppError(said[0])
-    if status != 0:
-        raise AssertionError(f"status {status}: {said or 'no line'}")
-
-
-class _Lines:
-    """Keeps what is written to it, and hands it on."""
-
-    def __init__(self, stream):
-        self.stream, self.text = stream, ""
-
-    def write(self, text: str) -> int:
-        self.text += text
-        return self.stream.write(text)
-
-    def __getattr__(self, name: str):
-        return getattr(self.stream, name)
-
-
-def _by_show(folder: Path, saved: Path) -> None:
-    _command("models", "show", str(folder))
-
-
-def _by_predict(folder: Path, saved: Path) -> None:
-    _command("predict", PROMPTS[0], "--predictor", str(folder), "--output", f"{saved}.csv")
-
-
 def _as_encoder(folder: Path, saved: Path) -> object:
     from pqpp_backbones.encoder.encoding import layer_means
     from pqpp_backbones.encoder.pretrained import load_encoder
@@ -230,8 +192,8 @@ def FAMILIES() -> dict[str, Family]:
     import pqpp_models
 
     shipped = Path(pqpp_models.__file__).parent / "weights" / "static"
-    texts = (_by_python(PROMPTS), _by_show, _by_predict)
-    images = (_by_python(_PAIRS), _by_show)
+    texts = (_by_python(PROMPTS),)
+    images = (_by_python(_PAIRS),)
     return {
         "static": Family(_copied(shipped), texts),
         "ridge": Family(_ridge, texts),
@@ -239,7 +201,7 @@ def FAMILIES() -> dict[str, Family]:
         "bert_onnx": Family(_onnx, texts, 3),
         "clip": Family(_copied(_CHECKPOINTS / "clip_generation"), images, 3),
         "correlation_cnn": Family(
-            _copied(_CHECKPOINTS / "correlation_cnn"), (_by_python(_MATRICES), _by_show)
+            _copied(_CHECKPOINTS / "correlation_cnn"), (_by_python(_MATRICES),)
         ),
         "encoder": Family(save_text_encoder, (_as_encoder,), 3),
         "rahf": Family(lambda folder: tiny_feedback().save_pretrained(folder), (_as_feedback,)),

@@ -88,8 +88,3 @@ def test_every_value_of_a_front_matter_is_written_as_yaml():
     assert len(lines) > 40
     whole = re.compile(r" *(- )?([\w-]+: )?\{\{ [^{}]*(\{[^{}]*\})?[^{}]* \| yaml \}\}")
     assert [line for line in lines if not whole.fullmatch(line)] == []
-
-
-def test_an_unknown_card_names_the_known_ones():
-    with pytest.raises(PqppError, match=r"no card template nothing\.md; there are datasets/agiqa"):
-        render_card("nothing")

@@ -25,7 +25,7 @@ export(["sample"], "bench")
 statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
 MeasurePredictor("avg_idf", statistics).save_pretrained("model")
 from pathlib import Path
-from pqpp_metrics.hub import metric_files
+from pqpp_metrics.app import metric_files
 from pqpp_models.hub import endpoint_files
 served = endpoint_files(MeasurePredictor("avg_idf", statistics))
 for folder, files in {"endpoint": served, "space": metric_files("ndcg")}.items():
@@ -372,5 +372,5 @@ def test_pull(shared, _made, _pushed, name, fault, request):
     if comes == HEALS or first.error is None:
         assert first.error is None and first.value == second.value
     elif name in ("model", "rahf"):  # ours: one typed line
-        assert "pqpp_backbones.errors.CheckpointError: the Hub repository" in first.error
+        assert "pqpp_backbones.errors.ModelError: the Hub repository" in first.error
         assert "During handling" not in first.error

@@ -76,8 +76,6 @@ def test_a_folder_beside_its_model(shared, push):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "say what and where: pqpp models push NAME_OR_PATH OWNER/REPOSITORY"),
-        (["--space", "a b"], "'a b' is not a valid Space name; write OWNER/NAME"),
         (["nowhere", "--space", "{}/x"], "a Space does not see 'nowhere' of this machine"),
         (["nqc", "--space", "{}/x"], "only the words of a text are explained"),
     ],

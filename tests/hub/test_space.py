@@ -18,8 +18,8 @@ def test_refusals_become_words():
     def refuse(text):
         raise PqppError(f"no <{text}>\nhere")
 
-    told = space.telling(refuse, outputs=2)("b")
-    assert told == (None, None, '<p role="alert">no &lt;b&gt; here</p>')
+    told = space.telling(refuse)("b")
+    assert told == (None, '<p role="alert">no &lt;b&gt; here</p>')
 
 
 def test_a_defect_is_told_without_what_was_typed(caplog):

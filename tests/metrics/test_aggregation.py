@@ -80,16 +80,3 @@ def test_adjacent_ids_that_come_back_are_one_prompt():
 def test_an_unknown_label_is_refused(bad):
     with pytest.raises(MetricInputError, match=r"\[1, 0\]"):
         image_relevance([[2, 1], [bad, 0]])
-
-
-@pytest.mark.parametrize(
-    ("labels", "ids", "words"),
-    [
-        ([], [], "shape"),
-        ([[2, 1], [2]], ["a", "b"], "different lengths"),
-        ([[2], [1]], [1.0, 2.0], "float"),
-    ],
-)
-def test_bad_input_is_one_typed_error(labels, ids, words):
-    with pytest.raises(MetricInputError, match=words):
-        hbpp(labels, ids)

@@ -110,19 +110,6 @@ def test_swapping_both_images_changes_nothing(pairs):
         assert repr(one) == repr(two)
 
 
-@pytest.mark.parametrize(
-    ("scores", "preference", "words"),
-    [
-        ([[1, 2, 3]], [1], "shape"),
-        ([[1, 2]], [1, -1], "shape"),
-        ([[1, np.nan]], [1], "NaN"),
-    ],
-)
-def test_bad_pairs_are_refused(scores, preference, words):
-    with pytest.raises(MetricInputError, match=words):
-        pairwise_accuracy(scores, preference)
-
-
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
 def test_cohen_is_the_whole_table(weights):
     rng = np.random.default_rng(1)

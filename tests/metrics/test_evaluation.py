@@ -194,19 +194,6 @@ def test_a_query_that_only_the_run_has_is_left_out_with_a_warning(kind):
     assert sorted(found["query_ids"]) == ["q1", "q2"]
 
 
-@pytest.mark.parametrize(
-    ("run", "qrels", "words"),
-    [
-        ({}, {"a": {"x": 1}}, "`run` holds no document"),
-        ({"a": {"x": 1}}, {"a": {}}, "`qrels` holds no document"),
-        ([("a", "x", 1), ("a", "x", 2)], {"a": {"x": 1}}, "document x is there twice in query a"),
-    ],
-)
-def test_bad_runs(run, qrels, words):
-    with pytest.raises(MetricInputError, match=words):
-        runs.evaluate_run(run, qrels, "rr")
-
-
 def test_intervals_of_a_mean_by_hand():
     """Hall's ratio at both ends is Student's t of the spread's degrees of freedom."""
     rng = np.random.default_rng(3)

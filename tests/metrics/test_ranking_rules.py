@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
     average_precision,
     hit_rate_at_k,
@@ -118,17 +117,3 @@ def test_gains_of_ones_own(grades):
     )
     both = ndcg(scores, [grades], gains=gain, unretrieved=[[3, 0]])
     assert both == pytest.approx(ndcg(scores, mapped, unretrieved=[[7, 0]]), abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"ties": "docno"}, "needs `document_ids`"),
-        ({"ties": "docno", "document_ids": [["a", 1]]}, "document_ids"),
-        ({"relevance_level": 0}, "`relevance_level` is 0"),
-    ],
-)
-def test_bad_rules_are_refused(options, words):
-    with pytest.raises(MetricInputError, match=words) as caught:
-        reciprocal_rank([[1, 1]], [[1, 0]], **options)
-    assert "\n" not in str(caught.value)

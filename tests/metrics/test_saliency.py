@@ -236,20 +236,6 @@ def test_repeated_fixations():
     assert F.auc_judd(p, twice) == pytest.approx((0.75 + 1) / 4 + 0.5, abs=1e-15)
 
 
-@pytest.mark.parametrize("metric", [*METRICS, F.heatmap_mse])
-@pytest.mark.parametrize(
-    ("p", "q", "words"),
-    [
-        (np.zeros((2, 3)), np.zeros((3, 2)), "shapes differ"),
-        (np.zeros((0, 3)), np.zeros((0, 3)), "empty"),
-        ([[0.5, 1]], [[np.inf, 0]], "`references` holds 1 NaN"),
-    ],
-)
-def test_bad_input_is_one_typed_error(metric, p, q, words):
-    with pytest.raises(MetricInputError, match=words):
-        metric(p, q)
-
-
 def test_report_is_the_metrics():
     p, q, f = some_maps()
     for convention in CONVENTIONS:

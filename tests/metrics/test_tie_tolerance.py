@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_metrics import functional as F
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._pairs import merge_ties
 
 NOISY = 0.1 + 0.2  # 0.30000000000000004
@@ -140,7 +139,3 @@ def test_columns_at_once():
         error = math.sqrt(((pair[0] - pair[1]) ** 2).mean())
         assert found["rmse"][column] == pytest.approx(error, abs=1e-12)
     assert all(math.isnan(values[2]) for values in found.values())
-    with pytest.raises(MetricInputError, match="`measures` is 'tau'"):
-        F.qpp_values(x, y, ["tau"])
-    with pytest.raises(MetricInputError, match="shapes differ"):
-        F.qpp_values(x, y[:, :2])

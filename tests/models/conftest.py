@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from models.made_up import made_up
 
-from pqpp_backbones.encoder.normaliser import normalise
+from pqpp_datasets.prompt_text import normalise
 from pqpp_models import TARGETS
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.predictor import RidgePredictor
@@ -79,7 +79,7 @@ def ensemble(tmp_path_factory):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.training.builds import train_ensemble
     from pqpp_models.text.training.recipe import EnsembleRecipe
-    from pqpp_models.text.training.teacher import FitSettings, TunedSettings
+    from pqpp_models.text.training.teacher_student import FitSettings, TunedSettings
     from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))
@@ -95,7 +95,6 @@ def ensemble(tmp_path_factory):
         layers=[0, 1, 2],
         fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),
         tuned=TunedSettings(
-            targets=["mean_hbpp", "glide_hbpp"],
             share=0.3,
             epochs=1,
             batch_size=16,
@@ -109,7 +108,7 @@ def ensemble(tmp_path_factory):
     data = SimpleNamespace(
         **{"train": Rows(prompts, scores, None), "goals": scores, "captions": captions},
         **{"new_model": partial(BertForPerformancePrediction.from_backbone, str(folder))},
-        **{"encoder": encoder, "tokenizer": tokenizer, "texts": texts},
+        **{"encoder": encoder, "tokenizer": tokenizer, "texts": texts, "encoded": encoded},
         states=lambda rows: {layer: states[rows] for layer, states in encoded.items()},
     )
-    return train_ensemble(recipe, data, np.arange(60))
+    return train_ensemble(recipe, data)

@@ -12,7 +12,7 @@ from support.processes import run_warm  # noqa: E402
 from support.tiny_models import REPOSITORY  # noqa: E402
 
 import pqpp  # noqa: E402
-from pqpp_backbones.errors import CheckpointError  # noqa: E402
+from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_models import Predictor, registration, registry  # noqa: E402
 
 PROMPTS = ["a red cat", "two dogs on a table", "a man riding a wave on a surfboard", "trees"] * 5
@@ -84,5 +84,5 @@ def test_damaged_weights_are_refused_by_auto_model_too(fitted, transformers, tmp
         weights.write_bytes(
             cut if damage == "cut" else cut + bytes([content[-9] ^ 1]) + content[-8:]
         )
-    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+    with pytest.raises(ModelError, match=r"model\.safetensors"):
         transformers.AutoModel.from_pretrained(str(folder))

@@ -11,7 +11,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 
 from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
 
-from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
+from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.images.pairs import performance, read_pairs  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
@@ -71,9 +71,9 @@ def test_hbpp_is_the_mean_over_images_and_models():
     assert found.tolist() == [[0.5, 2.0, 1.25]]
 
 
-@pytest.mark.parametrize("row", [{"prompt": "a"}, {"images": [GRAY]}, "a cat", {"prompt": 3}])
+@pytest.mark.parametrize("row", [{"prompt": "a"}, {"images": [GRAY]}])
 def test_rows_without_prompt_or_images_are_refused(backbone, row):
-    with pytest.raises(PredictorError, match="row at index 1"):
+    with pytest.raises(PredictorError, match="index 1"):
         new_predictor(backbone).predict([{"prompt": "a", "images": [GRAY]}, row])
 
 
@@ -104,7 +104,7 @@ def test_saved_predictor_predicts_the_same(backbone, tmp_path):
 
 def test_pairs_score_the_same_by_forward_alone(backbone):
     from pqpp_backbones.images.embedding import pixels_of, tokens_of
-    from pqpp_models.images.scoring import score_pairs
+    from pqpp_models.clip.modeling_clip_predictor import score_pairs
 
     predictor = new_predictor(backbone)
     rows = [{"prompt": p, "images": [picture(b) for b in (0, 90, 250)]} for p in ("a", "a cat")]
@@ -155,7 +155,6 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
         dataset=str(generated),
         model=backbone,
         output_dir=str(tmp_path / "run"),
-        cache_dir=str(tmp_path / "features"),
         tuning=tuning,
         num_train_epochs=10,
         per_device_train_batch_size=16,
@@ -166,7 +165,6 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
     validation = script.read_labelled_pairs(recipe, "validation")
     outcome = script.train(recipe)
     assert outcome.validation["kendall"] > 0.6
-    assert len(list((tmp_path / "features").glob("*"))) == (2 if tuning == "frozen" else 0)
     predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
     found = script.correlations(
         predictor.predict(validation[0].table), validation[0].targets, ["mean_hbpp"]
@@ -197,18 +195,18 @@ def test_a_model_of_another_kind_is_told(tmp_path):
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
 
     bert = save_text_encoder(tmp_path / "bert")
-    with pytest.raises(CheckpointError, match=r"bert holds a model of type 'bert', which does not"):
+    with pytest.raises(ModelError, match=r"bert holds a model of type 'bert', which does not"):
         ClipForPerformancePrediction.from_backbone(str(bert))
-    with pytest.raises(CheckpointError, match=r"is no CLIP-like model that transformers can load"):
+    with pytest.raises(ModelError, match=r"is no CLIP-like model that transformers can load"):
         ClipForPerformancePrediction.from_backbone(str(tmp_path))
 
 
 def test_training_without_images_says_where_they_are(tmp_path):
-    from pqpp_files.options.option import RecipeError
+    from pqpp_files.errors import PqppError
     from pqpp_models.training.data import image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
-    with pytest.raises(RecipeError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):
+    with pytest.raises(PqppError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):
         image_options(recipe)
     recipe.image_dir = "images"
     assert image_options(recipe) == {"image_dir": "images"}

@@ -10,7 +10,7 @@ pytest.importorskip("transformers", reason="the correlation CNN needs transforme
 
 from support.tiny_models import trainer  # noqa: E402
 
-from pqpp_models import CheckpointError, Predictor, PredictorError  # noqa: E402
+from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402  # noqa: E402
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
@@ -92,7 +92,7 @@ def test_weights_of_another_network_are_refused(tmp_path):
     small = new_predictor().save_pretrained(tmp_path / "small")
     config = json.loads((small / "config.json").read_text())
     (small / "config.json").write_text(json.dumps({**config, "hidden_size": 32}))
-    with pytest.raises(CheckpointError, match=r"does not fit config\.json"):
+    with pytest.raises(ModelError, match=r"does not fit config\.json"):
         Predictor.from_pretrained(small)
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.limited import load_hostile
 from support.tiny_models import save_clip, save_text_encoder
 
-from pqpp_models import CheckpointError
+from pqpp_models import ModelError
 
 pytest.importorskip("torch", reason="the predictor needs torch")
 
@@ -76,12 +76,12 @@ def made_hostile(sound, place, change):
 
 
 @pytest.mark.daily
-def test_each_is_refused_in_a_line_two_seconds_and_half_a_gigabyte(sound, tmp_path):
+def test_each_is_refused_in_a_line_and_half_a_gigabyte(sound, tmp_path):
     folders = [made_hostile(sound, tmp_path / name, one) for name, one in HOSTILE.items()]
     found = dict(zip(HOSTILE, load_hostile(sound, folders), strict=True))
     assert {name: one for name, one in found.items() if one[0] != "refused"} == {}
     assert {name: one for name, one in found.items() if "\n" in one[1] or len(one[1]) > 1000} == {}
-    assert {name: one for name, one in found.items() if one[2] > 2 or one[3] > 5e8} == {}
+    assert {name: one for name, one in found.items() if one[2] > 5e8} == {}
 
 
 def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
@@ -90,13 +90,13 @@ def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
     layers = made_hostile(sound, tmp_path / "bert", HOSTILE["layers"])
-    with pytest.raises(CheckpointError, match=r"'num_hidden_layers' is 1e\+07, but there are"):
+    with pytest.raises(ModelError, match=r"'num_hidden_layers' is 1e\+07, but there are"):
         BertForPerformancePrediction.from_pretrained(layers)
     change = ("config.json", lambda config: config.update(num_hidden_layers=150))
     encoder = made_hostile(sound.parent / "encoder", tmp_path / "encoder", change)
-    with pytest.raises(CheckpointError, match="a model that is larger than its weights"):
+    with pytest.raises(ModelError, match="a model that is larger than its weights"):
         pretrained_encoder(str(encoder))
     change = ("config.json", lambda config: config["vision_config"].update(hidden_size=10**6))
     clip = made_hostile(save_clip(tmp_path / "clip"), tmp_path / "wide", change)
-    with pytest.raises(CheckpointError, match="a model that is larger than its weights"):
+    with pytest.raises(ModelError, match="a model that is larger than its weights"):
         load_backbone(str(clip))

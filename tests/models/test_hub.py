@@ -71,16 +71,9 @@ def test_repository_is_fetched_and_then_found_in_the_cache(load, pushed, fitted,
     assert fetched == expected
 
 
-def test_nothing_cached_and_offline(load, pushed):
-    kind, message = load(pushed, offline=True)
-    assert kind == "CheckpointError"
-    assert pushed in message
-    assert "cannot be reached" in message
-
-
 @pytest.mark.parametrize("token", ["hf_expired", "hf_other", "hf_unknown"])
 def test_token_is_never_in_the_message(load, pushed, token):
     kind, message = load(pushed, token=None if token == "hf_other" else token)
-    assert kind == "CheckpointError"
+    assert kind == "ModelError"
     assert token not in message
     assert "\n" not in message

@@ -66,21 +66,6 @@ def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):
     assert make_pipeline(folder)(row) == {"mean_hbpp": pytest.approx(expected)}
 
 
-def test_similarities(make_pipeline, tmp_path):
-    from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
-        CorrelationCnnConfig,
-        CorrelationCnnForPerformancePrediction,
-    )
-    from pqpp_models.correlation_cnn.predictor import CorrelationCnnPredictor
-
-    config = CorrelationCnnConfig(filters=[2, 2, 2, 2], hidden_size=4)
-    predictor = CorrelationCnnPredictor(CorrelationCnnForPerformancePrediction(config))
-    folder = str(predictor.save_pretrained(tmp_path / "saved"))
-    row = {"similarities": np.eye(25)}
-    expected = predictor.predict([row])[0, 0]
-    assert make_pipeline(folder)([row]) == [{"mean_p10": pytest.approx(expected)}]
-
-
 def test_its_own_module_may_be_imported_first(text_folder, tmp_path):
     code = f"""
 import warnings; warnings.simplefilter("error", UserWarning)

@@ -43,7 +43,6 @@ def test_a_predictor_of_ones_own(monkeypatch):
     [
         ("statik", "did you mean 'static'"),
         ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
-        ("qqq", "called 'qqq'; `pqpp models list` names all"),
         ("", "`pqpp models list` names all"),
     ],
 )

@@ -4,15 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_datasets.target_columns import sort_targets
-from pqpp_models import TARGETS, Predictor, PredictorError, resolve_targets, target_range
+from pqpp_models import TARGETS, PredictorError, resolve_targets
 from pqpp_models.targets import scale_targets, target_limits, unscale_targets
-
-
-def test_names_and_ranges():
-    assert len(TARGETS) == 9
-    assert [target_range(t) for t in TARGETS] == [(-1.0, 2.0)] * 3 + [(0.0, 1.0)] * 6
-    low, high = target_limits(())
-    assert low.shape == high.shape == (0,)
 
 
 def test_hbpp_is_scaled_as_in_the_paper():
@@ -25,12 +18,6 @@ def test_hbpp_is_scaled_as_in_the_paper():
 def test_unscale_undoes_scale(values):
     there_and_back = unscale_targets(scale_targets([values]))
     np.testing.assert_allclose(there_and_back, [values], atol=1e-12)
-
-
-def test_names_are_resolved_in_their_order():
-    assert resolve_targets(" mean_rr ,mean_hbpp") == ("mean_rr", "mean_hbpp")
-    assert resolve_targets(["clip_rr"]) == ("clip_rr",)
-    assert resolve_targets(None) == TARGETS
 
 
 def test_targets_of_any_model_and_alignment_are_known():
@@ -53,9 +40,3 @@ def test_a_rating_is_scaled_by_the_limits_that_are_given():
     assert unscale_targets([[0.75]], ["flux_rating"], told).tolist() == [[4.0]]
     with pytest.raises(PredictorError, match="'flux_rating' has no range of its own"):
         scale_targets([[1.0]], ["flux_rating"])
-
-
-def test_a_measure_without_training_stands_for_targets_of_any_model():
-    words = Predictor.from_pretrained("mean_word_length")
-    assert words.predict(["a red cat"], "flux_hbpp,alignment").shape == (1, 2)
-    assert words.columns_for("score") == ("score",)

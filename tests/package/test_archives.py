@@ -17,7 +17,7 @@ from readme_renderer import markdown
 
 from pqpp_hub.card import card_names
 from pqpp_hub.space import SDK_VERSION
-from pqpp_models.demo.space import predictor_space
+from pqpp_models.demo.page import predictor_space
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of them

@@ -19,19 +19,6 @@ def test_the_interpreter_starts_with_nothing_but_the_hook(tmp_path):
     assert run_python(code, tmp_path).stdout.strip() == "['pqpp_autoload']"
 
 
-def test_start_takes_well_under_five_milliseconds(tmp_path):
-    # The cost itself, not that of a process: the module's import and its start, once, in a fresh
-    # interpreter; the best of several, in seconds of the processor: other work shares the machine.
-    code = (
-        "import sys, time; sys.modules.pop('pqpp_autoload', None)\n"
-        "sys.meta_path[:] = [f for f in sys.meta_path if 'pqpp' not in repr(f)]\n"
-        "t = time.process_time(); import pqpp_autoload; pqpp_autoload.start()\n"
-        "print(time.process_time() - t)"
-    )
-    costs = [float(run_python(code, tmp_path).stdout) for _ in range(5)]
-    assert min(costs) < 0.005
-
-
 def guarded_line():
     return pqpp_autoload.START_UP_FILES["pqpp_autoload.pth"]
 

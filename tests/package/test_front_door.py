@@ -21,13 +21,10 @@ def test_every_name_is_there():
 def test_importing_it_imports_nothing_else(tmp_path):
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import time; t = time.process_time(); import pqpp; t = time.process_time() - t\n"
-        "print(sorted(m for m in set(sys.modules) - before if m.startswith(('pqpp_', 'numpy'))))\n"
-        "print(t < 0.05)"
+        "import pqpp\n"
+        "print(sorted(m for m in set(sys.modules) - before if m.startswith(('pqpp_', 'numpy'))))"
     )
-    # The cost itself, in processor time, the best of several: other work shares the machine.
-    shown = {run_python(code, tmp_path).stdout for _ in range(5)}
-    assert "[]\nTrue\n" in shown and all(one.startswith("[]\n") for one in shown)
+    assert run_python(code, tmp_path).stdout == "[]\n"
 
 
 def test_one_prompt_is_one_row():

@@ -2,7 +2,7 @@
 
 import csv
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem, Vote
 
 
@@ -22,7 +22,7 @@ def answer_error(kind, value, item, task):
     """What is wrong with a value; None if nothing is."""
     try:
         kind.check(value, item, kind.check_study(task))
-    except AnswerError as error:
+    except AnnotationError as error:
         return str(error)
     return None
 

@@ -1,11 +1,11 @@
-"""Loading hostile folders in a process of its own, with what each took in time and memory."""
+"""Loading hostile folders in a process of its own, with the memory that each took."""
 
 import json
 import subprocess
 import sys
 
 _CHILD = """
-import json, resource, signal, sys, time
+import json, resource, signal, sys
 from pathlib import Path
 
 from pqpp_files.errors import PqppError
@@ -28,7 +28,7 @@ most = in_use("VmSize") + 600_000_000
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 for folder in hostile:
     signal.alarm(30)  # what does not end is ended
-    before, began = in_use("VmRSS"), time.process_time()
+    before = in_use("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # forget the highest so far
     try:
         load(folder)
@@ -37,8 +37,7 @@ for folder in hostile:
         kind, said = "refused", str(error)
     except Exception as error:
         kind, said = type(error).__name__, str(error)
-    seconds, taken = time.process_time() - began, in_use("VmHWM") - before
-    print(json.dumps([kind, said, seconds, taken]), flush=True)
+    print(json.dumps([kind, said, in_use("VmHWM") - before]), flush=True)
 """
 
 
@@ -47,7 +46,7 @@ def load_hostile(sound, hostile):
 
     Returns:
         For each of the hostile ones `refused`, `loaded` or the name of another error, what was
-        said, the seconds of the processor and the bytes of memory that it took.
+        said, and the bytes of memory that it took; one that takes 30 seconds ends the process.
     """
     done = subprocess.run(
         [sys.executable, "-c", _CHILD],
@@ -57,5 +56,5 @@ def load_hostile(sound, hostile):
         timeout=600,
     )
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    ended = ["ended", done.stderr[-500:], 0.0, 0]
+    ended = ["ended", done.stderr[-500:], 0]
     return found + [ended] * (len(hostile) - len(found))

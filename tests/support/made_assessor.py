@@ -8,7 +8,7 @@ from PIL import Image
 
 from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.assessor import Assessor, Verdict, random_for
-from pqpp_feedback.errors import ImageError
+from pqpp_feedback.errors import FeedbackError
 
 
 class Redness(Assessor):
@@ -29,7 +29,7 @@ class Redness(Assessor):
         if self.kill_after is not None and sum(map(len, self.batches)) > self.kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
         if any("refused" in one.image_id for one in pictures):
-            raise ImageError("it is refused")
+            raise FeedbackError("it is refused")
         with self.timed("eye"):
             return [
                 {

@@ -13,7 +13,7 @@ from support.tiny_models import save_text_encoder, trainer  # noqa: E402
 
 from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
 from pqpp_datasets.target_columns import targets_for, with_targets  # noqa: E402
-from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
 from pqpp_models.training.recipe import PredictorRecipe  # noqa: E402
@@ -100,7 +100,7 @@ def test_listed_benchmarks_tell_their_targets_before_they_are_read():
 def test_targets_that_the_data_does_not_have(script, tmp_path, cache, columns, targets, said):
     dataset = write(tmp_path / "mine", **columns)
     recipe = script.BertRecipe(dataset=dataset, model="m", output_dir="o", targets=targets)
-    with pytest.raises(RecipeError, match=said):
+    with pytest.raises(PqppError, match=said):
         script.load_rows(recipe, "train")
 
 
@@ -109,16 +109,16 @@ def test_data_without_targets_is_told_how_to_name_them(script, tmp_path, cache):
 
     Dataset.from_dict({"prompt": ["a"], "quality": [1.0]}).to_parquet(tmp_path / "d/train.parquet")
     recipe = script.BertRecipe(dataset=str(tmp_path / "d"), model="m", output_dir="o")
-    with pytest.raises(RecipeError, match=r"tells of no target.*columns <model>_<measure>"):
+    with pytest.raises(PqppError, match=r"tells of no target.*columns <model>_<measure>"):
         script.load_rows(recipe, "train")
 
 
 @pytest.mark.parametrize("limits", [{"flux_rating": [5, 1]}, {"flux_rating": "ab"}, [1, 5], {}])
 def test_a_checkpoint_with_unusable_limits_is_refused(trained, tmp_path, limits):
-    from pqpp_models import CheckpointError
+    from pqpp_models import ModelError
 
     folder = trained(write(tmp_path / "mine"), "--targets", "flux_rating")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "limits": limits}))
-    with pytest.raises(CheckpointError, match=r"limits|range"):
+    with pytest.raises(ModelError, match=r"limits|range"):
         Predictor.from_pretrained(folder)

@@ -8,8 +8,8 @@ import pytest
 from datasets import Dataset, DatasetDict, load_dataset
 from models.made_up import made_up
 
-from pqpp_files.options.option import RecipeError
-from pqpp_models import TARGETS, CheckpointError, Predictor
+from pqpp_files.errors import PqppError
+from pqpp_models import TARGETS, ModelError, Predictor
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.training.recipe import TextRecipe
 
@@ -57,69 +57,35 @@ def test_both_splits_are_read(files, dataset):
     assert one.describe(train, 0)["data"] == f"{dataset}, split train + validation"
 
 
-def test_what_leaves_validation_out_is_scored_as_ever(files):
-    one = recipe()
-    held_out = one.held_out("ridge", *read(one))
-    assert held_out.fitted == 0 and held_out.scores(lambda: SCORES) == SCORES
-
-
-def test_what_was_fitted_to_validation_is_not_scored(files):
-    one = recipe(train_split="train+validation")
-    held_out = one.held_out("ridge", *read(one))
-
-    def measure():
-        raise AssertionError("it was scored on what it learned")
-
-    assert held_out.scores(measure) == {"fitted_rows": 20}
-
-
-def test_rows_that_both_splits_have_are_told(files):
-    one = recipe(train_split="train+validation[:5]")
-    held_out = one.held_out("ridge", *read(one))
-    assert held_out.scores(lambda: SCORES) == {**SCORES, "fitted_rows": 5}
-
-
-def test_slices_without_a_common_row_are_held_out(files):
-    one = recipe(train_split="train+validation[:50%]", validation_split="validation[50%:]")
-    assert one.held_out("ridge", *read(one)).scores(lambda: SCORES) == SCORES
-
-
 def test_the_other_build_is_shown_beside(files):
     alone = build(files / "alone", recipe().read("train").prompts)
     one = recipe(train_split="train+validation", train_only=alone)
-    scores = one.held_out("ridge", *read(one)).scores(dict)
-    assert scores == {**SCORES, "fitted_on": "train", "fitted_rows": 20}
+    assert one.scores_on_train("ridge", *read(one)) == {**SCORES, "fitted_on": "train"}
 
 
 @pytest.mark.parametrize(
-    ("made_of", "kind", "given", "error", "said"),
+    ("scores", "kind", "given", "error", "said"),
     [
-        ("train+validation", "ridge", {}, RecipeError, "was fitted to 20 of the 20 rows of"),
-        ("train", "static", {}, RecipeError, "is no 'static' with an evaluation"),
-        ("train", "ridge", {"train_split": "train"}, RecipeError, "leaves validation out; leave"),
-        (None, "ridge", {}, CheckpointError, "config.json is missing"),
+        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is no 'ridge' with an evaluation"),
+        ({**SCORES, "fitted_rows": 5}, "ridge", {}, PqppError, "with an evaluation on rows"),
+        (SCORES, "static", {}, PqppError, "is no 'static' with an evaluation"),
+        (SCORES, "ridge", {"train_split": "train"}, PqppError, "rows of validation out; leave"),
+        (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )
-def test_another_build_is_refused_before_the_training(files, made_of, kind, given, error, said):
+def test_another_build_is_refused_before_the_training(files, scores, kind, given, error, said):
     (files / "alone").mkdir()
-    if made_of:
-        build(files / "alone", recipe().read(made_of).prompts)
+    if scores:
+        build(files / "alone", recipe().read("train").prompts, evaluation=scores)
     one = recipe(**{"train_split": "train+validation", "train_only": "alone"} | given)
     with pytest.raises(error, match=said) as caught:
-        one.held_out(kind, *read(one))
+        one.scores_on_train(kind, *read(one))
     assert "\n" not in str(caught.value)
-
-
-def test_a_build_that_was_never_scored_is_refused(files):
-    build(files / "alone", recipe().read("train").prompts, evaluation=None)
-    one = recipe(train_split="train+validation", train_only="alone")
-    with pytest.raises(RecipeError, match="with an evaluation"):
-        one.held_out("ridge", *read(one))
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "../elsewhere", "/root/build"])
 def test_no_path_is_told_to_others(files, name):
-    with pytest.raises(RecipeError, match="`fitted_on_train` is"):
+    with pytest.raises(PqppError, match="`fitted_on_train` is"):
         recipe(fitted_on_train=name)
 
 

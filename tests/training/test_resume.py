@@ -17,7 +17,7 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import REPOSITORY, save_text_encoder, trainer  # noqa: E402
 
-from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_half_written_checkpoint_is_not_used(recipe, tmp_path):
     assert outcome.steps == 30
     assert_same(found, expected)
     recipe.resume_from_checkpoint = str(half)
-    with pytest.raises(RecipeError, match="no whole checkpoint"):
+    with pytest.raises(PqppError, match="no whole checkpoint"):
         run(recipe)
 
 
@@ -122,7 +122,7 @@ def test_a_cut_checkpoint_is_one_line(recipe, name):
     content = (checkpoint / name).read_bytes()
     (checkpoint / name).write_bytes(content[: len(content) // 2])
     recipe.resume_from_checkpoint, recipe.num_train_epochs = "last", 2
-    with pytest.raises(RecipeError, match="is damaged") as caught:
+    with pytest.raises(PqppError, match="is damaged") as caught:
         run(recipe)
     assert "\n" not in str(caught.value)
 

@@ -16,7 +16,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
 from pqpp_backbones.training.publish import check_model_folder, refuse_finished
 from pqpp_backbones.training.script import told_in_a_line
-from pqpp_files.options.option import RecipeError
+from pqpp_files.errors import PqppError
 
 
 def test_a_missing_package_ends_a_script_in_one_line(tmp_path):
@@ -46,10 +46,7 @@ class OutOfMemoryError(RuntimeError):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (
-            OutOfMemoryError("CUDA out of memory.\nTried"),
-            "per_device_train_batch_size",
-        ),
+        (OutOfMemoryError("CUDA out of memory.\nTried"), "per_device_train_batch_size"),
         (MemoryError(), "per_device_train_batch_size"),
         (OSError(28, "No space left on device"), "no space is left"),
         (OSError(28, "no space is left (9 are free)", "out/it"), r"out/it: no space is left"),
@@ -61,7 +58,7 @@ def test_what_a_training_died_of_is_told(error, said):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("error", [AttributeError("a defect"), RecipeError("`a` is 1; take 2")])
+@pytest.mark.parametrize("error", [AttributeError("a defect"), PqppError("`a` is 1; take 2")])
 def test_what_is_told_or_a_defect_stays_as_it_is(error):
     with pytest.raises(type(error), match=re.escape(str(error))), told_in_a_line():
         raise error
@@ -79,7 +76,7 @@ def test_a_finished_model_is_not_replaced_unasked(tmp_path):
     check_model_folder(RunOptions(output_dir=str(tmp_path)), "bert")
     (folder / "config.json").write_text('{"predictor_type": "bert"}')
     for options in (RunOptions, OptimisationOptions):
-        with pytest.raises(RecipeError, match=r"model holds a finished model; add `overwrite`"):
+        with pytest.raises(PqppError, match=r"model holds a finished model; add `overwrite`"):
             check_model_folder(options(output_dir=str(tmp_path)), "bert")
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
     refuse_finished(folder, OptimisationOptions(resume_from_checkpoint="last"))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
@@ -43,13 +43,11 @@ class Order(TaskKind):
         """Show all images of a prompt at once.
 
         Raises:
-            StudyError: There is one alone, or there are too many for a page.
+            AnnotationError: There is one alone, or there are too many for a page.
         """
         if not 2 <= len(rows) <= _MOST_IMAGES:
-            raise StudyError(
-                f"prompt {rows[0].get('prompt_id', '')!r:.60} has {len(rows)} images; 2 to "
-                f"{_MOST_IMAGES} can be ordered"
-            )
+            said = f"has {len(rows)} images; 2 to {_MOST_IMAGES} can be ordered"
+            raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return [list(rows)]
 
     def check(
@@ -59,18 +57,18 @@ class Order(TaskKind):
         super().check(value, shown, settings)
         places = value["places"]
         if set(places) != {str(image.id) for image in shown.images}:
-            raise AnswerError("places: each image that is shown needs one, and no other")
+            raise AnnotationError("places: each image that is shown needs one, and no other", 409)
         used = sorted(places.values())
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
-            raise AnswerError("places: count from 1 without a gap")
+            raise AnnotationError("places: count from 1 without a gap", 409)
         if len(set(used)) < len(used) and not settings.get("ties", True):
-            raise AnswerError("places: two images share one; this study has no ties")
+            raise AnnotationError("places: two images share one; this study has no ties", 409)
 
     def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
         """Name the images by their ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
-            raise AnswerError("places: each image that is shown needs one, and no other")
+            raise AnnotationError("places: each image that is shown needs one, and no other", 409)
         return {**value, "places": {str(ids[name]): place for name, place in places.items()}}
 
     def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:

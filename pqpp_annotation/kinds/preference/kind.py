@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
-from pqpp_annotation.errors import AnswerError, StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
@@ -46,13 +46,13 @@ class Preference(TaskKind):
         """Refuse a tie where the study offers none."""
         super().check(value, shown, settings)
         if {"choice": value["choice"]} not in self.choices(settings):
-            raise AnswerError("value: choice is tie; this study has none")
+            raise AnnotationError("value: choice is tie; this study has none", 409)
 
     def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Make an item of each two images of different models.
 
         Raises:
-            StudyError: All images of a prompt are of one model.
+            AnnotationError: All images of a prompt are of one model.
         """
         pairs = [
             [left, right]
@@ -60,10 +60,8 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            raise StudyError(
-                f"prompt {rows[0].get('prompt_id', '')!r:.60} has images of one model only, and "
-                "a preference compares two; add one, or leave the prompt out"
-            )
+            said = "has images of one model only; add another's, or leave it out"
+            raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return pairs
 
     def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
@@ -85,7 +83,7 @@ class Preference(TaskKind):
         choice = cell.strip().lower()
         allowed = sorted(one["choice"] for one in self.choices(settings))
         if choice not in allowed:
-            raise StudyError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
+            raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
         return {"choice": choice}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from annotated_types import Len
 from pydantic import BaseModel, Field, NonNegativeInt
 
-from pqpp_annotation.errors import AnswerError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 
@@ -66,14 +66,14 @@ class Rich(TaskKind):
         super().check(value, shown, settings)
         tokens = len(prompt_tokens(shown.prompt))
         if len(set(value["words"])) < len(value["words"]):
-            raise AnswerError("words: one is there twice; mark each once")
+            raise AnnotationError("words: one is there twice; mark each once", 409)
         if value["words"] and max(value["words"]) >= tokens:
-            raise AnswerError("words: one is beyond the prompt; mark those that are shown")
+            raise AnnotationError("words: one is beyond the prompt; mark those that are shown", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
-                raise AnswerError("inappropriate is true; this study has no such flag")
+                raise AnnotationError("inappropriate is true; this study has no such flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
-            raise AnswerError("scores: one is missing; give each of them, from 1 to 5")
+            raise AnnotationError("scores: one is missing; give each of them, from 1 to 5", 409)
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the overall score, None for an inappropriate image."""

@@ -17,10 +17,11 @@ and then are each annotator's correlation with it (0 where that is negative), ro
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
@@ -178,7 +179,11 @@ def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
             return Trusted(np.ones(votes.annotators), agreement, error, np.nan)
         weight = np.maximum(positive / greatest, _LEAST)
     seen = enough & np.isfinite(agreement)
-    return Trusted(weight, agreement, error, _weighted_median(agreement[seen], weight[seen]))
+    usual = np.nan
+    if seen.any():  # half of the weight lies up to there
+        how: dict[str, Any] = {"weights": weight[seen], "method": "inverted_cdf"}
+        usual = float(np.quantile(agreement[seen], 0.5, **how))
+    return Trusted(weight, agreement, error, usual)
 
 
 def weighted_means(
@@ -213,20 +218,6 @@ def weighted_means(
     with np.errstate(invalid="ignore"):
         total = np.bincount(item, own * value, items)
         return total / np.bincount(item, own, items), weight
-
-
-def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    """Return the value up to which half of the weight lies; NaN of none.
-
-    Example:
-        >>> _weighted_median(np.array([3.0, 1.0, 2.0]), np.array([9.0, 1.0, 1.0]))
-        3.0
-    """
-    if not len(values):
-        return np.nan
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
 
 
 @dataclass(frozen=True)
@@ -316,8 +307,11 @@ def agreements(
     """
     values = np.unique(value)
     code = np.searchsorted(values, value).astype(np.int32)
-    label, share = _commonest(annotator, code, len(values), annotators)
     votes = np.bincount(annotator, minlength=annotators)
+    cells = (np.ones(len(code), np.int64), (annotator, code))
+    given = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
+    label = np.ravel(given.argmax(axis=1))  # older scipy gives these as matrices
+    share = np.ravel(given.max(axis=1).toarray()) / np.maximum(votes, 1)
     times = None
     if seconds is not None:
         medians = pd.Series(seconds).groupby(annotator).median()
@@ -420,18 +414,6 @@ def _against(votes: Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
         has_label = code[rows] == place
         theirs[rows] = (given[votes.item[rows]] - has_label) / votes.others[rows]
     return votes.sums(theirs < 0.5)
-
-
-def _commonest(annotator, code, labels: int, annotators: int):
-    """Return the label that each annotator gave most often, and its share."""
-    best = np.zeros(annotators, np.int64)
-    most = np.zeros(annotators, np.int64)
-    cells, counts = np.unique(annotator * np.int64(labels) + code, return_counts=True)
-    order = np.lexsort((-cells, counts))  # the most frequent one comes last
-    best[cells[order] // labels] = cells[order] % labels
-    most[cells[order] // labels] = counts[order]
-    total = np.bincount(annotator, minlength=annotators)
-    return best, most / np.maximum(total, 1)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ is the share of the model's comparisons on that prompt that it won, ties half. T
 the models, which would be one half wherever all were compared alike.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,35 +41,6 @@ _SHARES = {"label_0": 1.0, "label_1": -1.0}
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What was chosen, a place in each array one choice.
-
-    Attributes:
-        prompt: int64 (choices,), of which prompt.
-        models: int64 (choices,) each, the model that stood first, and the one that stood second.
-        model_names: The models.
-        images: int64 (choices,) each, likewise their images; None where no column names them.
-        image_names: The images.
-        annotator: int32 (choices,), who chose; None where nothing says so.
-        annotator_names: The annotators.
-        value: float64 (choices,), 1 for the first, -1 for the second, 0 for a tie.
-        counts: bool (choices,), whether it counts.
-        seconds: float64 (choices,), how long it took, NaN where unknown; None without that column.
-    """
-
-    prompt: np.ndarray
-    models: tuple[np.ndarray, np.ndarray]
-    model_names: list[str]
-    images: tuple[np.ndarray, np.ndarray] | None
-    image_names: list[str]
-    annotator: np.ndarray | None
-    annotator_names: list[str]
-    value: np.ndarray
-    counts: np.ndarray
-    seconds: np.ndarray | None
-
-
-@dataclass(frozen=True)
 class Preferences:
     """What came of preferences.
 
@@ -84,7 +56,9 @@ class Preferences:
         rows: How many preferences count.
         ties: How many of them are ties.
         notes: What is to be said about them, a line each.
-        choices: All of them, once each.
+        choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
+            where they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
+            the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
         agreements: Of each voter with the others; None where nothing says who chose.
         alpha: Krippendorff's, of those that count, a tie half-way; NaN where no pair has two.
     """
@@ -99,17 +73,20 @@ class Preferences:
     rows: int
     ties: int
     notes: tuple[str, ...]
-    choices: Choices
+    choices: pd.DataFrame
     agreements: PairAgreements | None
     alpha: float
 
     @property
+    def voters(self) -> list[str]:
+        """Those who chose, as the user writes them; none where nothing says so."""
+        return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
+
+    @property
     def flagged(self) -> list[tuple[str, str]]:
         """The voters who are flagged, each with the reason."""
-        if self.agreements is None:
-            return []
-        both = zip(self.choices.annotator_names, self.agreements.reasons, strict=True)
-        return [(name, reason) for name, reason in both if reason]
+        reasons = self.agreements.reasons if self.agreements else []
+        return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def ranked(self) -> list[tuple[str, float, float, float, int, float]]:
         """Return model, strength, its interval, comparisons and share of wins, strongest first."""
@@ -139,107 +116,80 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         BenchmarkError: The comparisons allow no strengths.
     """
     choices, item, agreements = _choices_of(table, options)
-    first, second = (side[choices.counts] for side in choices.models)
+    counted = choices[choices["counts"]]
+    first, second = (counted[side].cat.codes.to_numpy(np.int64) for side in ("model_a", "model_b"))
     # From the side of the model that came first in the file, whichever stood first.
     low, high = np.minimum(first, second), np.maximum(first, second)
-    value = choices.value[choices.counts]
-    value = np.where(first > second, -value, value)
-    won, models, size = (value + 1) / 2, choices.model_names, len(choices.model_names)
-    wins = np.zeros((size, size))
+    value = np.where(first > second, -counted["value"], counted["value"])
+    won, models = (value + 1) / 2, choices["model_a"].cat.categories.tolist()
+    wins = np.zeros((len(models), len(models)))
     np.add.at(wins, (low, high), won)
     np.add.at(wins, (high, low), 1 - won)
     fit = _strengths(table, models, wins, options.prior_wins)
     compared = (wins + wins.T).sum(axis=1)
-    prompt = choices.prompt[choices.counts]
     return Preferences(
         models=models,
         **{name: fit[name] for name in ("strength", "low", "high")},
         comparisons=compared.astype(np.int64),
         win_share=wins.sum(axis=1) / compared,
-        scores=_shares(prompt, low, high, won, models, prompts),
+        scores=_shares(counted[NUMBER].to_numpy(), low, high, won, models, prompts),
         rows=len(won),
         ties=int((won == 0.5).sum()),
         notes=(*table.notes, "choices: a tie counts half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=alpha(item[choices.counts], value, "ordinal"),
+        alpha=alpha(item[choices["counts"]], value, "ordinal"),
     )
 
 
 def _choices_of(
     table: LongTable, options: BuildOptions
-) -> tuple[Choices, np.ndarray, PairAgreements | None]:
+) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
     """Return what was chosen, the pair of images of each choice, and how the voters agree.
 
     A pair is the prompt, the two models and, where columns name them, the two images; which of the
     two stands first does not tell pairs apart, nor whether somebody chose twice.
     """
-    if ("image_a" in table.rows) != ("image_b" in table.rows):
-        raise BenchmarkError(
-            f"{table.name}: only one of the columns image_a and image_b is there; name both, or "
-            "leave both out"
-        )
-    sides = {
-        role: _sides(table.rows, role) for role in ("model", "image") if f"{role}_a" in table.rows
-    }
-    names, first, second = sides["model"]
-    same = np.flatnonzero(first == second)
+    rows = table.rows
+    if ("image_a" in rows) != ("image_b" in rows):
+        raise BenchmarkError(f"{table.name}: one of image_a and image_b is there; name both")
+    roles = [role for role in ("model", "image") if f"{role}_a" in rows]
+    for role in roles:  # one numbering for both sides
+        sides = [f"{role}_a", f"{role}_b"]
+        both = pd.api.types.union_categoricals([rows[side] for side in sides])
+        for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
+            rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
+    same = np.flatnonzero(rows["model_a"] == rows["model_b"])
     table.refuse("model_b", same, "as model_a; two models are compared")
     scale = _scale_of_choices(table, options)
-    table.rows["choice"] = _without_names(table.rows, scale)
+    rows["choice"] = _without_names(rows, scale)
+    turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
     value = label_values(table, "choice", scale, options.blank)
-    turned = first > second
     pair = {
-        f"{role} {place}": pd.Categorical.from_codes(np.where(turned, *codes), known)
-        for role, (known, left, right) in sides.items()
-        for place, codes in enumerate(((right, left), (left, right)))
+        f"{role} {place}": rows[sides[0]].where(~turned, rows[sides[1]])
+        for role in roles
+        for place, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
     }
-    keys = [NUMBER, *pair]
-    rows = table.rows.assign(value=np.where(turned, -value, value), **pair)
+    rows = rows.assign(value=np.where(turned, -value, value), turned=turned, **pair)
     rows = rows.dropna(subset="value")
     if "annotator" in rows:
-        rows = once(table, rows, [*keys, "annotator"], "this choice", options.repeats)
+        rows = once(table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats)
     table.raise_faults()
-    kept, value, prompt = rows.index, rows["value"].to_numpy(), rows[NUMBER].to_numpy()
+    prompt, value, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    annotator, people, agreements = None, [], None
-    seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    counts = np.ones(len(rows), bool)
-    if "annotator" in rows:
-        annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
-        people = rows["annotator"].cat.categories.tolist()
-        agreements = pair_agreements(
-            annotator, item, prompt, value, turned[kept], len(people), seconds
-        )
-        if options.exclude == "flagged":
-            counts = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
-    else:
+    rows = rows.assign(value=np.where(turned, -value, value), counts=True).reset_index(drop=True)
+    if "annotator" not in rows:
         table.notes.append("no annotators came: whom to trust cannot be checked")
-    if not counts.any():
-        raise BenchmarkError(
-            f"{table.name}: all who chose are flagged, and `exclude` flagged leaves nobody; leave "
-            "it out"
-        )
-    image_names, *images = sides.get("image", (np.array([]),))
-    choices = Choices(
-        prompt=prompt,
-        models=(first[kept], second[kept]),
-        model_names=names.tolist(),
-        images=(images[0][kept], images[1][kept]) if images else None,
-        image_names=image_names.tolist(),
-        annotator=annotator,
-        annotator_names=people,
-        value=np.where(turned[kept], -value, value),
-        counts=counts,
-        seconds=seconds,
-    )
-    return choices, item, agreements
-
-
-def _sides(rows: Any, role: str) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return the models, or images, of both sides, and which stood first and which second."""
-    both = pd.api.types.union_categoricals([rows[f"{role}_a"], rows[f"{role}_b"]])
-    return both.categories, *both.codes.astype(np.int64).reshape(2, -1)
+        return rows, item, None
+    annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
+    voters = len(rows["annotator"].cat.categories)
+    seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
+    agreements = pair_agreements(annotator, item, prompt, value, turned, voters, seconds)
+    if options.exclude == "flagged":
+        rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
+        if not rows["counts"].any():
+            raise BenchmarkError(f"{table.name}: all are flagged, `exclude` flagged leaves nobody")
+    return rows, item, agreements
 
 
 def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
@@ -248,10 +198,8 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     if options.labels:
         scale = scale_of_map(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
-            raise BenchmarkError(
-                f"`labels` {options.labels}: the value {unknown.pop():g} came; of choices 1 is the "
-                "first model, -1 the second and 0 a tie"
-            )
+            allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
+            raise BenchmarkError(f"`labels` {options.labels}: {unknown.pop():g} came; {allowed}")
         return replace(scale, missing=scale.missing | missing)
     words = {**_A, **_B, **_TIE}
     came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
@@ -277,8 +225,7 @@ def _form_of_numbers(table: LongTable, numbers: set[str], options: BuildOptions)
         return fitting[0]
     raise BenchmarkError(
         f"{table.name}: {table.said('choice')} holds the numbers {', '.join(sorted(numbers))}, "
-        "which do not tell who won; say by `scale` share (1: the first, 0: the second, .5: a tie), "
-        "index (0: the first, 1: the second), place (1, 2, 0: a tie) or sign (1, -1, 0: a tie)"
+        f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
     )
 
 
@@ -367,9 +314,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     first, second = first[apart], second[apart]
     if not len(first):
         raise BenchmarkError(
-            f"{table.name}: each ranking has one image, and nothing to compare it with (two of one "
-            "model are not compared); give a person's images of a prompt the same annotator and "
-            "the same prompt"
+            f"{table.name}: each ranking has images of one model; give a person's images of a "
+            "prompt the same annotator and the same prompt"
         )
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)

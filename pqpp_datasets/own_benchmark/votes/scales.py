@@ -184,10 +184,8 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
         scale = named_scale(options.scale)
         note = f"labels: on the scale {scale.name}"
     elif options.is_ready:
-        raise BenchmarkError(
-            "`columns` score=...: the scores are ready, and no file tells their range; give "
-            "`scale` LOW..HIGH, like 0..5"
-        )
+        remedy = "give `scale` LOW..HIGH, like 0..5"
+        raise BenchmarkError(f"`columns` score=...: no file tells the range of scores; {remedy}")
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
         labels = [label for label in used if key_of(label) not in {"", *marks}]
@@ -230,12 +228,9 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
     # The first that the scale with most of the labels does not have.
     odd = min(filter(None, lacking.values()), key=len)
     rows = np.flatnonzero(table.rows["label"].isin(odd))
-    table.refuse(
-        "label",
-        rows,
-        f"and the labels {shown} fit none of {', '.join(SCALES)}; give `scale` LOW..HIGH, `labels` "
-        "FILE (label to value), or `missing` MARK for what stands for no vote",
-    )
+    fault = f"and the labels {shown} fit none of {', '.join(SCALES)}"
+    remedy = "give `scale` LOW..HIGH, `labels` FILE, or `missing` MARK for what is no vote"
+    table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
@@ -259,13 +254,9 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     values = np.array([scale.value_of(text) for text in texts])
     rows = table.rows_with(role, np.isnan(values) & ~is_marked & ~is_blank)
     if len(rows):
-        label = table.rows[role].iloc[rows[0]].strip()
-        table.refuse(
-            role,
-            rows,
-            f"{scale.allowed} is allowed on the scale {scale.name}; choose `scale` or `labels`, or "
-            f"`missing`={label} leaves such votes out",
-        )
+        remedy = f"or `missing`={table.rows[role].iloc[rows[0]].strip()} leaves such votes out"
+        allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
+        table.refuse(role, rows, f"{allowed}; choose `scale` or `labels`, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
         table.require_filled(role, "fill it, or `blank` drop leaves such votes out")

@@ -101,7 +101,12 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     if known:
         keys = [NUMBER, "model", "image", "annotator"]
         rows = once(table, rows, keys, "this judgment", options.repeats)
-        _refuse_two_roles(table, rows)
+        people, control = rows["annotator"], rows["control"]
+        both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
+        outside = rows.index[people.cat.codes.isin(both) & ~control]
+        if len(outside):
+            fault = f"{people[outside[0]]!r:.60} is in the control group in other rows and not here"
+            table.fault("annotator", outside, f"{fault}; set control in all rows of a member")
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
@@ -183,31 +188,13 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _refuse_two_roles(table: LongTable, rows: Any) -> None:
-    annotators, control = rows["annotator"], rows["control"]
-    both = np.intersect1d(annotators[control].cat.codes, annotators[~control].cat.codes)
-    outside = rows.index[annotators.cat.codes.isin(both) & ~control]
-    if len(outside):
-        table.fault(
-            "annotator",
-            outside,
-            f"{annotators[outside[0]]!r:.60} is in the control group in other rows and not here; "
-            "set control in all rows of a member",
-        )
-
-
 def _unknown(rows: Any, options: BuildOptions) -> list[str]:
     """Say what can't be known of who voted."""
+    unknown = "how far annotators agree and whom to trust cannot be checked"
     if options.is_ready:
-        return [
-            "scores: ready ones of images, not votes; who voted, how far annotators agree and whom "
-            "to trust cannot be checked"
-        ]
+        return [f"scores: ready ones of images, not votes; {unknown}"]
     if "annotator" not in rows:
-        return [
-            "no annotators came: whether anyone voted twice, how far annotators agree and whom to "
-            "trust cannot be checked (`columns` annotator=COLUMN names them)"
-        ]
+        return [f"no annotators came: {unknown} (`columns` annotator=COLUMN names them)"]
     if options.annotators:
         # Not by name: what is said here stands in the report, too.
         return [f"annotators: {len(options.annotators)} columns, each taken as one person"]

@@ -47,7 +47,7 @@ class Answers:
             questions: As `pqpp_datasets.vistar.vistar.flat_questions` gives them.
 
         Raises:
-            ChatError: The model does not reply.
+            ServiceError: The model does not reply.
         """
         pixels = pixel_hash(image)
         answers: dict[str, Any] = {}
@@ -139,7 +139,7 @@ class HwpqScore(VistarScore):
 
         Raises:
             FeedbackError: An option is missing.
-            ChatError: A model cannot be had.
+            ServiceError: A model cannot be had.
         """
         if options.evidence:
             return cls()

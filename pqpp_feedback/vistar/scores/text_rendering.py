@@ -14,7 +14,7 @@ from pqpp_backbones.pretrained import Model
 from pqpp_backbones.prompt.quoted import wanted_texts
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import FeedbackError, ImageError
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import asked, choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
@@ -257,12 +257,12 @@ class TextRenderingScore(VistarScore):
         """Return the pieces of text that the image shows.
 
         Raises:
-            ImageError: The wanted text has letters that the reader does not know.
+            FeedbackError: The wanted text has letters that the reader does not know.
         """
         script = str(self._looked["script"])
         if unread := unread_letters(self._wanted(picture), script):
             told = f"the wanted text is {unread}, which the {script} reader does not know"
-            raise ImageError(f"{told}; see `text_script`")
+            raise FeedbackError(f"{told}; see `text_script`")
         with self.timed("text"):
             return {"pieces": self._read(image)}
 

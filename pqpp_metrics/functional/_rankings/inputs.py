@@ -96,8 +96,11 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_alike(scores=scores, relevance=relevance)
-    if rules.judged_only:
-        scores = _judged_first(xp, scores, relevance)
+    if rules.judged_only:  # documents without a judgment stand behind all others
+        scores = xp.astype(scores, xp.float64)
+        ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
+        behind = xp.asarray(below(*ends), device=array_api_compat.device(scores))[:, None]
+        scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
         relevance = _checked_grades(xp, "relevance", relevance, may_be_unjudged)
@@ -123,14 +126,6 @@ def _filled_up(scores, relevance, lengths, may_be_unjudged):
     ends = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
     unknown = np.nan if may_be_unjudged else 0
     return filled("scores", rows, ends), filled("relevance", relevance, unknown)
-
-
-def _judged_first(xp, scores, relevance):
-    """Scores by which documents without a judgment stand behind all others."""
-    scores = xp.astype(scores, xp.float64)
-    ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
-    behind = xp.asarray(below(*ends), device=array_api_compat.device(scores))[:, None]
-    return xp.where(relevance >= 0, scores, behind)
 
 
 def _checked_grades(xp, name, grades, may_be_unjudged):

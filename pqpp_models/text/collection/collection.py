@@ -10,7 +10,6 @@ alike the captions nearest to a query are to each other (He et al., 2008).
 
 from __future__ import annotations
 
-import importlib.util
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -33,11 +32,8 @@ LABEL_NEIGHBOURS = (3, 10, 30)
 LABEL_WIDTH = 0.08
 COUNTED = 1000
 """How many of the nearest captions enter a density."""
-LARGE = 40_000
-"""From so many captions on, faiss finds the nearest ones faster than numpy, in less memory."""
 
 _CENTRE_NEIGHBOURS = 20
-_SPARE = 24
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
@@ -138,19 +134,6 @@ class Postings:
             *(top[rank - 1] for rank in SCOPE_RANKS),
             *(total, total / max(len(content), 1)),
         ]
-
-    def tensors(self) -> Arrays:
-        """Return the postings as named arrays."""
-        return prefixed("postings.", vars(self))
-
-    @classmethod
-    def from_tensors(cls, arrays: Mapping[str, NDArray[Any]]) -> Postings:
-        """Return the postings among named arrays.
-
-        Raises:
-            KeyError, ValueError: some are missing, or they do not fit each other.
-        """
-        return cls(*(arrays[f"postings.{field.name}"] for field in fields(cls)))
 
 
 def _key(words: Sequence[str]) -> int:
@@ -256,10 +239,15 @@ class Collection:
 
     def density_features(self, vectors: Mapping[int, Singles]) -> Singles:
         """Return how densely the labelled captions, and all, lie around prompts in each layer."""
-        blocks = [
-            density_features(vectors[layer], known, self.labelled)
-            for layer, known in self.vectors.items()
-        ]
+        blocks = []
+        for layer, known in self.vectors.items():
+            parts = []
+            for part in chunks(vectors[layer]):
+                similarity = similarities(part, known)
+                labelled = [similarity[:, : self.labelled]] if self.labelled else []
+                groups = [*labelled, similarity]
+                parts.append(np.concatenate([density(group) for group in groups], axis=1))
+            blocks.append(np.concatenate(parts))
         return np.concatenate(blocks, axis=1)
 
     def replaced(
@@ -296,7 +284,7 @@ class Collection:
 def word_tensors(tables: WordTables, postings: Postings | None) -> Arrays:
     """Return the counts and the postings of words as named arrays."""
     arrays: Arrays = {"words.counts": tables.counts, "words.pairs": tables.pairs}
-    return arrays | (postings.tensors() if postings is not None else {})
+    return arrays | (prefixed("postings.", vars(postings)) if postings is not None else {})
 
 
 def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
@@ -306,7 +294,7 @@ def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Posti
         KeyError, ValueError: an array is missing, or some do not fit each other.
     """
     tables = WordTables(arrays["words.counts"], arrays["words.pairs"], captions)
-    return tables, Postings.from_tensors(arrays)
+    return tables, Postings(*(arrays[f"postings.{field.name}"] for field in fields(Postings)))
 
 
 def similarities(rows: Singles, known: Singles) -> Singles:
@@ -316,66 +304,17 @@ def similarities(rows: Singles, known: Singles) -> Singles:
     return similarity
 
 
-def uses_faiss(size: int) -> bool:
-    """Tell whether the nearest of so many captions are looked up by faiss, which must be there.
-
-    >>> uses_faiss(100)
-    False
-    """
-    return size >= LARGE and importlib.util.find_spec("faiss") is not None
-
-
-def nearest_by_faiss(rows: Singles, known: Singles, most: int) -> Singles:
-    """Return the similarities of at most so many nearest captions, the largest first.
-
-    A caption that is the prompt itself counts as -1 and comes last, as in `similarities`.
-    """
-    import faiss
-
-    size, most = len(known), min(most, len(known))
-    if not len(rows):
-        return np.empty((0, most), np.float32)
-    wanted = min(size, most + _SPARE)
-    while True:
-        near, _ = faiss.knn(
-            np.ascontiguousarray(rows), known, wanted, metric=faiss.METRIC_INNER_PRODUCT
-        )
-        same = near >= SAME
-        # Where more captions say just the same, those behind them have to be seen too.
-        if wanted == size or (same.sum(axis=1) <= wanted - most).all():
-            break
-        wanted = min(size, 2 * wanted)
-    near[same] = -1
-    return -np.sort(-near, axis=1)[:, :most]
-
-
-def density_features(rows: Singles, known: Singles, labelled: int) -> Singles:
-    """Return `density` of the labelled captions, which come first, and of all, side by side."""
-    large, blocks = uses_faiss(len(known)), []
-    for part in chunks(rows):
-        similarity = similarities(part, known[:labelled] if large else known)
-        of_all = summarise(nearest_by_faiss(part, known, COUNTED)) if large else density(similarity)
-        groups = [density(similarity[:, :labelled]), of_all] if labelled else [of_all]
-        blocks.append(np.concatenate(groups, axis=1))
-    return np.concatenate(blocks)
-
-
 def density(similarity: Singles) -> Singles:
     """Summarise similarities, one row a prompt, by those of the nearest captions.
+
+    The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and logs of
+    sums of a growing function of the similarity, for `WIDTHS`.
 
     >>> density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
     """
     most = min(COUNTED, similarity.shape[1])
-    return summarise(-np.partition(-similarity, most - 1, axis=1)[:, :most])
-
-
-def summarise(near: Singles) -> Singles:
-    """Summarise the similarities of the nearest captions, one row a prompt, in any order.
-
-    The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and logs of
-    sums of a growing function of the similarity, for `WIDTHS`.
-    """
+    near = -np.partition(-similarity, most - 1, axis=1)[:, :most]
     nearest = -np.sort(-near, axis=1)[:, : max(NEIGHBOURS)]
     # In a small collection, what was left out as the prompt itself comes last and counts as 0.
     sums = np.cumsum(np.maximum(nearest, 0), axis=1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import read_config, read_tensors, write_checkpoint
 from pqpp_backbones.encoder.normaliser import content
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.errors import ModelError
 from pqpp_files.paths import expanded
 from pqpp_hub.card import render_card
 from pqpp_models.errors import PredictorError
@@ -90,7 +90,7 @@ class EncodedCaptions:
         """Write the collection to a new or empty folder, or over an older collection.
 
         Raises:
-            CheckpointError: the folder holds other things.
+            ModelError: the folder holds other things.
         """
         facts = {"layers": list(self.states), "encoder": self.encoder}
         config = {
@@ -109,12 +109,12 @@ class EncodedCaptions:
         """Read a collection that `save_pretrained` wrote.
 
         Raises:
-            CheckpointError: the folder holds no collection, or a damaged one.
+            ModelError: the folder holds no collection, or a damaged one.
         """
         place = expanded(folder)
         config = read_config(place)
         if config["predictor_type"] != KIND:
-            raise CheckpointError(
+            raise ModelError(
                 f"{place} holds a predictor of type {config['predictor_type']!r:.60}, not a "
                 "collection; make one by pqpp models collection build"
             )
@@ -129,7 +129,7 @@ class EncodedCaptions:
             encoder = config["encoder"], config["encoder_sha256"]
             return cls(states, tables, postings, *encoder)
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(
+            raise ModelError(
                 f"{place} holds no usable collection ({type(error).__name__}: {error}); build it "
                 "again"
             ) from None

@@ -104,15 +104,14 @@ class CollectionModel:
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK
             part = {layer: array[start:stop] for layer, array in encoded.items()}
-            rows = self._rows(prompts[start:stop], part)
+            vectors = self.collection.project(part)
+            features = self.collection.features(
+                prompts[start:stop], vectors, self.labels, list(self.inputs)
+            )
+            rows = model_rows(vectors, self.features(features), self.inputs)
             averaged = np.mean([network(rows["all"], layers) for layers in self.networks], axis=0)
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
-
-    def _rows(self, prompts: Sequence[str], encoded: Mapping[int, Singles]) -> dict[str, Singles]:
-        vectors = self.collection.project(encoded)
-        features = self.collection.features(prompts, vectors, self.labels, list(self.inputs))
-        return model_rows(vectors, self.features(features), self.inputs)
 
     def tensors(self) -> tuple[dict[str, Any], Arrays]:
         """Return the model as a small description and named arrays.

@@ -126,11 +126,8 @@ def _is_name(text: str, number: int, start: int, end: int) -> bool:
     """Tell whether a number names a thing or a year, or is a part of a word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
-    is_part = text[end : end + 1] in ("-", "'", "%", "/") or text[start - 1 : start] in (
-        "-",
-        "#",
-        "/",
-    )
+    behind = text[end : end + 1]
+    is_part = behind in ("-", "'", "%", "/") or text[start - 1 : start] in ("-", "#", "/")
     is_idiom = _IDIOM.fullmatch(text[start:end])
     return is_year or is_part or bool(is_idiom or (before and before[-1] in _NAMED))
 

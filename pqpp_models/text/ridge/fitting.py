@@ -51,134 +51,6 @@ _MEASURES = ("pearson", "kendall", "spearman")
 _CHUNK = 1024
 
 
-@dataclass(frozen=True)
-class Head:
-    """What a head is fitted on.
-
-    Attributes:
-        network: the predictor `static`.
-        sentence_encoder: one beside it.
-        limits: the lowest and highest value of each target.
-        base: the target of the network's that each fit begins at.
-    """
-
-    network: Any
-    sentence_encoder: SentenceEncoder | None
-    limits: Mapping[str, tuple[float, float]]
-    base: str | None = None
-
-    def fit(
-        self,
-        reading: ReadPrompts,
-        texts: list[str],
-        values: Floats,
-        far: NDArray[np.bool_],
-        with_forms: bool = False,
-    ) -> tuple[RidgePredictor, dict[str, Any]]:
-        """Fit to distinct prompts.
-
-        Args:
-            reading: of the prompts.
-            texts: the prompts, normalised.
-            values: shape ``(prompts, targets)``, NaN where there is none.
-            far: the prompts that are in no plain English.
-            with_forms: predict by every form, too, as the target ``target_by_form(target, form)``.
-
-        Returns:
-            The predictor, and by target the form that is kept and its strength.
-        """
-        blocks = Blocks(reading)
-        based = () if self.base is None else (BASE,)
-        forms = (None, *blocks.kernels, STACK, *based) if with_forms else (None,)
-        names = [target_by_form(target, form) for form in forms for target in self.limits]
-        columns = _Columns(blocks, len(names))
-        choice: dict[str, Any] = {"form": {}, "strength": {}}
-        points = reading.points
-        parts = [distance_to_nearest(one, points.T, own=True) for one in chunks(points, _CHUNK)]
-        distance = np.concatenate(parts)
-        # Targets that are known for the same prompts share their kernels.
-        unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
-        for number, known in enumerate(~unknown.T):
-            members = np.flatnonzero(group.ravel() == number)
-            scored = values[np.ix_(known, members)]
-            deviation = scored.std(axis=0)
-            goals = (scored - scored.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-            fitted = blocks.fit(known, goals)
-            known_texts = [texts[row] for row in np.flatnonzero(known)]
-            for place, member in enumerate(members):
-                target = list(self.limits)[member]
-                kept = kept_form(fitted, goals, place)
-                choice["form"][target] = kept
-                strength = int(fitted[kept].ridge.strength[place])
-                choice["strength"][target] = RIDGE_STRENGTHS[strength]
-                of_rows = scored[:, place], known_texts, distance[known]
-                for form in forms:
-                    column = names.index(target_by_form(target, form))
-                    columns.put(column, fitted[form or kept], place, *of_rows)
-        predictor = RidgePredictor(
-            self.network,
-            blocks.standardisation,
-            columns.weights[NETWORK].astype(np.float32),
-            (columns.intercept - blocks.base_slope * blocks.base_level).astype(np.float32),
-            np.rint(reading.points * INT8_SCALE).astype(np.int8),
-            {
-                target_by_form(target, form): self.limits[target]
-                for form in forms
-                for target in self.limits
-            },
-            calibration={k: v.astype(np.float32) for k, v in columns.calibration.items()},
-            sentence_encoder=self.sentence_encoder,
-            base=self.base,
-            base_slope=blocks.base_slope,
-            reads_any_language=bool(far.mean() >= MOSTLY_FAR),
-            **blocks.parts(columns.weights),
-        )
-        predictor.record = TrainingRecord(means=means_in(list(self.limits), values))
-        return predictor, choice
-
-
-def target_by_form(target: str, form: str | None) -> str:
-    """Return what a target is called that is predicted by a form; itself by that which is kept.
-
-    >>> target_by_form("rating", None), target_by_form("rating", "stack")
-    ('rating', 'rating by stack')
-    """
-    return target if form is None else f"{target} by {form}"
-
-
-class _Columns:
-    """The weights, intercepts and calibrations of targets, one a column."""
-
-    def __init__(self, blocks: Blocks, count: int) -> None:
-        self.weights = {name: np.zeros((blocks.columns(name), count)) for name in blocks.kernels}
-        self.intercept = np.zeros(count)
-        self.calibration = {name: np.zeros((count, *ends)) for name, ends in CALIBRATION.items()}
-
-    def put(
-        self,
-        column: int,
-        fitted: FormFit,
-        place: int,
-        true: Floats,
-        texts: list[str],
-        distance: Floats,
-    ) -> None:
-        """Take one target of a form, and fit its units and deviations to true values."""
-        for name, weights in fitted.weights.items():
-            self.weights[name][:, column] = weights[:, place]
-        self.intercept[column] = fitted.ridge.intercept[place]
-        if true.std() == 0:  # of a part of the prompts
-            for name in ("offset", "prior"):
-                self.calibration[name][column] = true.mean()
-            return
-        left_out = fitted.ridge.left_out[:, [place]]
-        calibration = calibrate_targets(left_out, true[:, None], texts, distance)
-        # The shape of the deviations was fitted to the errors that scale them.
-        calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
-        for name, numbers in calibration.items():
-            self.calibration[name][column] = numbers[0]
-
-
 class TrainingPrompts(NamedTuple):
     """Distinct prompts with their scores.
 
@@ -200,13 +72,121 @@ class TrainingPrompts(NamedTuple):
         return type(self)(self.reading.take(rows), texts, self.values[rows], self.far[rows])
 
 
+@dataclass(frozen=True)
+class Head:
+    """What a head is fitted on.
+
+    Attributes:
+        network: the predictor `static`.
+        sentence_encoder: one beside it.
+        limits: the lowest and highest value of each target.
+        base: the target of the network's that each fit begins at.
+    """
+
+    network: Any
+    sentence_encoder: SentenceEncoder | None
+    limits: Mapping[str, tuple[float, float]]
+    base: str | None = None
+
+    def fit(
+        self, prompts: TrainingPrompts, with_forms: bool = False
+    ) -> tuple[RidgePredictor, dict[str, Any]]:
+        """Fit to distinct prompts.
+
+        Args:
+            prompts: the prompts.
+            with_forms: predict by every form, too, as the target ``target_by_form(target, form)``.
+
+        Returns:
+            The predictor, and by target the form that is kept and its strength.
+        """
+        reading, texts, values, far = prompts
+        blocks = Blocks(reading)
+        based = () if self.base is None else (BASE,)
+        forms = (None, *blocks.kernels, STACK, *based) if with_forms else (None,)
+        names = [target_by_form(target, form) for form in forms for target in self.limits]
+        columns: dict[str, dict[str, Any]] = {}
+        choice: dict[str, Any] = {"form": {}, "strength": {}}
+        points = reading.points
+        parts = [distance_to_nearest(one, points.T, own=True) for one in chunks(points, _CHUNK)]
+        distance = np.concatenate(parts)
+        # Targets that are known for the same prompts share their kernels.
+        unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
+        for number, known in enumerate(~unknown.T):
+            members = np.flatnonzero(group.ravel() == number)
+            scored = values[np.ix_(known, members)]
+            deviation = scored.std(axis=0)
+            goals = (scored - scored.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+            fitted = blocks.fit(known, goals)
+            known_texts = [texts[row] for row in np.flatnonzero(known)]
+            for place, member in enumerate(members):
+                target = list(self.limits)[member]
+                kept = kept_form(fitted, goals, place)
+                choice["form"][target] = kept
+                strength = int(fitted[kept].ridge.strength[place])
+                choice["strength"][target] = RIDGE_STRENGTHS[strength]
+                of_rows = scored[:, place], known_texts, distance[known]
+                for form in forms:
+                    column = _column(blocks, fitted[form or kept], place, *of_rows)
+                    columns[target_by_form(target, form)] = column
+        by_part = {part: [columns[name][part] for name in names] for part in columns[names[0]]}
+        weights = {name: np.stack(by_part[name], axis=1) for name in blocks.kernels}
+        calibration = {name: np.array(by_part[name], np.float32) for name in CALIBRATION}
+        intercept = np.array(by_part["intercept"]) - blocks.base_slope * blocks.base_level
+        predictor = RidgePredictor(
+            self.network,
+            blocks.standardisation,
+            weights[NETWORK].astype(np.float32),
+            intercept.astype(np.float32),
+            np.rint(reading.points * INT8_SCALE).astype(np.int8),
+            {
+                target_by_form(target, form): self.limits[target]
+                for form in forms
+                for target in self.limits
+            },
+            calibration=calibration,
+            sentence_encoder=self.sentence_encoder,
+            base=self.base,
+            base_slope=blocks.base_slope,
+            reads_any_language=bool(far.mean() >= MOSTLY_FAR),
+            **blocks.parts(weights),
+        )
+        predictor.record = TrainingRecord(means=means_in(list(self.limits), values))
+        return predictor, choice
+
+
+def target_by_form(target: str, form: str | None) -> str:
+    """Return what a target is called that is predicted by a form; itself by that which is kept.
+
+    >>> target_by_form("rating", None), target_by_form("rating", "stack")
+    ('rating', 'rating by stack')
+    """
+    return target if form is None else f"{target} by {form}"
+
+
+def _column(
+    blocks: Blocks, fitted: FormFit, place: int, true: Floats, texts: list[str], distance: Floats
+) -> dict[str, Any]:
+    """Return the weights, the intercept and the calibration of a target by a form."""
+    column: dict[str, Any] = {name: np.zeros(blocks.columns(name)) for name in blocks.kernels}
+    column |= {name: weights[:, place] for name, weights in fitted.weights.items()}
+    column |= {"intercept": fitted.ridge.intercept[place]}
+    if true.std() == 0:  # of a part of the prompts
+        column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
+        return column | dict.fromkeys(("offset", "prior"), true.mean())
+    left_out = fitted.ridge.left_out[:, [place]]
+    calibration = calibrate_targets(left_out, true[:, None], texts, distance)
+    # The shape of the deviations was fitted to the errors that scale them.
+    calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
+    return column | {name: numbers[0] for name, numbers in calibration.items()}
+
+
 def cross_validate(
     head: Head,
     prompts: TrainingPrompts,
     as_typed: Sequence[str],
     counted: NDArray[np.bool_],
     folds: int,
-    seed: int = 0,
     at_each: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
     """Fit to all parts of the prompts but one, predict that, and compare with its scores.
@@ -216,7 +196,7 @@ def cross_validate(
         prompts: the prompts.
         as_typed: the same as they were typed.
         counted: which of them count; the network has learned the scores of the others.
-        folds, seed: how many parts, and of their drawing.
+        folds: how many parts.
         at_each: what is called after each part.
 
     Returns:
@@ -225,12 +205,12 @@ def cross_validate(
         nominally 90 %. ``forms``: by target Spearman's coefficient of each form that was tried.
     """
     targets, count = list(head.limits), len(prompts.texts)
-    part = np.random.default_rng(seed).permutation(count) % folds
+    part = np.random.default_rng(0).permutation(count) % folds
     predicted: dict[str, Floats] = {}
     deviations = np.empty((count, len(targets)))
     for number in range(folds):
         there = np.flatnonzero(part == number)
-        fitted, _ = head.fit(*prompts.take(np.flatnonzero(part != number)), with_forms=True)
+        fitted, _ = head.fit(prompts.take(np.flatnonzero(part != number)), with_forms=True)
         answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
@@ -338,7 +318,15 @@ def fit(
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
-    columns = _columns(prompts, scores, names)
+    columns = np.array(scores, dtype=np.float64)
+    columns = columns[:, None] if columns.ndim == 1 else columns
+    if columns.shape != (len(prompts), len(names)):
+        raise PredictorError(
+            f"`scores` has shape {columns.shape}, but there are {len(prompts)} prompts and "
+            f"{len(names)} targets; give (prompts, targets)"
+        )
+    if np.isinf(columns).any():
+        raise PredictorError("`scores` holds infinite values; leave such rows out")
     _, values = _one_row_a_prompt(prompts, columns)
     ranges = _learnable(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
@@ -363,14 +351,13 @@ def fit(
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
     count = 1 + folds * is_measured
     with tqdm(desc="fitting", total=count, unit="part", disable=not progress) as bar:
-        fitted, choice = head.fit(*distinct)
+        fitted, choice = head.fit(distinct)
         choice |= {"cross_validation": {}, "forms": {}}
         bar.update()
         if is_measured:
             typed_as = {content(prompt): prompt for prompt in reversed(prompts)}
             as_typed = [typed_as[text] for text in texts]
-            counted = (distinct, as_typed, ~known)
-            choice |= cross_validate(head, *counted, folds, at_each=bar.update)
+            choice |= cross_validate(head, distinct, as_typed, ~known, folds, bar.update)
     # A missing score is null.
     hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
     sha256 = sha256_of_parts([json.dumps([texts, hashed])])
@@ -402,21 +389,6 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         targets = ", ".join(network.targets)
         raise PredictorError(f"`base` is {base!r}; {network.called} predicts {targets}")
     return network, sentence_encoder
-
-
-def _columns(prompts: list[str], scores: ArrayLike, targets: Sequence[str]) -> Floats:
-    """Return scores as numbers, a column a target."""
-    values = np.array(scores, dtype=np.float64)
-    if values.ndim == 1 and len(targets) == 1:
-        values = values[:, None]
-    if values.shape != (len(prompts), len(targets)):
-        raise PredictorError(
-            f"`scores` has shape {values.shape}, but {len(prompts)} prompts and {len(targets)} "
-            f"targets need {(len(prompts), len(targets))}"
-        )
-    if np.isinf(values).any():
-        raise PredictorError("`scores` holds infinite values; leave such rows out")
-    return values
 
 
 def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
@@ -454,24 +426,18 @@ def _learnable(
                 f"target {target!r} is {known[0]:g} for every prompt; nothing can be learned"
             )
         else:
-            given = limits_of.get(target) or known_range(target)
-            ranges[target] = _limits(target, float(known.min()), float(known.max()), given)
+            low, high = float(known.min()), float(known.max())
+            margin = _MARGIN * (high - low)
+            limits = limits_of.get(target) or known_range(target) or (low - margin, high + margin)
+            if low < limits[0] or high > limits[1]:
+                raise PredictorError(
+                    f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
+                    f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another "
+                    "name"
+                )
+            ranges[target] = limits
     if not ranges:
         raise PredictorError(left_out[0])
     for reason in left_out:
         _log.warning("%s; it is left out", reason)
     return ranges
-
-
-def _limits(
-    target: str, low: float, high: float, limits: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Return what a target's predictions are kept within, by its lowest and highest score."""
-    if limits is None:
-        return low - _MARGIN * (high - low), high + _MARGIN * (high - low)
-    if low < limits[0] or high > limits[1]:
-        raise PredictorError(
-            f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
-            f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another name"
-        )
-    return limits

@@ -60,7 +60,10 @@ def ridge_with_best_strength(
     >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.left_out.ravel().tolist()
     ([[1.0]], [2.0], [5.0, 1.0])
     """
-    centred, goals, squares, vectors, few = _decomposed(rows, values)
+    centred, goals = rows - rows.mean(axis=0), values - values.mean(axis=0)
+    few = rows.shape[0] < rows.shape[1]
+    squares, vectors = np.linalg.eigh(centred @ centred.T if few else centred.T @ centred)
+    squares = np.maximum(squares, 0.0)
     # `basis @ diag(weight) @ basis.T` gives fitted values, `weight` by the strength.
     basis = vectors if few else centred @ vectors
     projected, energy = basis.T @ goals, basis**2
@@ -81,33 +84,6 @@ def ridge_with_best_strength(
     slopes = centred.T @ (vectors @ shrunk) if few else vectors @ shrunk
     level = values.mean(axis=0)
     return RidgeFit(slopes, level - rows.mean(axis=0) @ slopes, place, left_out + level)
-
-
-def solve_ridge(rows: Floats, values: Floats, strengths: Sequence[float]) -> tuple[Floats, Floats]:
-    """Return what `ridge_with_best_strength` minimises with, for each strength.
-
-    Returns:
-        Slopes of shape ``(strengths, columns, targets)``, intercepts ``(strengths, targets)``.
-
-    >>> slopes, intercepts = solve_ridge(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
-    >>> slopes.ravel().tolist(), intercepts.ravel().tolist()
-    ([1.0], [2.0])
-    """
-    centred, goals, squares, vectors, few = _decomposed(rows, values)
-    projected = vectors.T @ (goals if few else centred.T @ goals)
-    basis = centred.T @ vectors if few else vectors
-    slopes = np.stack(
-        [basis @ (projected / (squares + strength)[:, None]) for strength in strengths]
-    )
-    return slopes, values.mean(axis=0) - rows.mean(axis=0) @ slopes
-
-
-def _decomposed(rows: Floats, values: Floats) -> tuple[Floats, Floats, Floats, Floats, bool]:
-    """Return centred rows and values, and eigenvalues and eigenvectors of the smaller products."""
-    rows, values = rows - rows.mean(axis=0), values - values.mean(axis=0)
-    few = rows.shape[0] < rows.shape[1]
-    squares, vectors = np.linalg.eigh(rows @ rows.T if few else rows.T @ rows)
-    return rows, values, np.maximum(squares, 0.0), vectors, few
 
 
 TF_IDF, NETWORK, STACK, BASE = "tf-idf", "network", "stack", "base"

@@ -13,21 +13,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, Tensors
-from pqpp_backbones.errors import CheckpointError
+from pqpp_backbones.checkpoint import CONFIG, Tensors
+from pqpp_backbones.errors import ModelError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, texts_of
-from pqpp_models.text.ridge.blocks import (
-    Neighbours,
-    Pieces,
-    ReadPrompts,
-    SeenPieces,
-    read,
-)
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
 _MOST_DEVIATIONS = 4.0
@@ -75,7 +69,6 @@ ENCODER = "static"
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
 _NEIGHBOURS = ("embedding", "sentence")
-_REMEDY = "save or download the predictor again"
 _UNLIKE = "nothing in common with the prompts of the fit: predicted as the average of these"
 
 
@@ -208,17 +201,19 @@ class RidgePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            CheckpointError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights are not those of such a predictor.
         """
         kind = registry.predictor_class(ENCODER)
         arrays = unprefixed("encoder.", tensors)
         encoder = kind.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
-        if not all(low < high for low, high in pairs):
-            raise CheckpointError(f"{folder / CONFIG} has no usable 'limits'; {_REMEDY}")
+        has_limits = all(low < high for low, high in pairs)
+        if not has_limits or (tensors["standard.deviation"] <= 0).any():
+            raise ModelError(
+                f"{folder / CONFIG} has no usable 'limits', or its weights hold impossible "
+                "deviations; save or download the predictor again"
+            )
         base = config.get(_BASE) or {}
-        if (tensors["standard.deviation"] <= 0).any():
-            raise CheckpointError(f"{folder / WEIGHTS} holds impossible deviations; {_REMEDY}")
         sentence = None
         if _SENTENCE in config:
             arrays = unprefixed(f"{_SENTENCE}.", tensors)

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from pqpp_backbones.encoder.normaliser import content
@@ -18,7 +17,6 @@ from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
-from pqpp_files.options.option import RecipeError
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
 from pqpp_models.text.calibration import Calibration, distance_to_nearest
@@ -33,18 +31,16 @@ from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
 from pqpp_models.text.training.data import TextData, made_up_prompts, read_parti
-from pqpp_models.text.training.distillation import (
+from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
+from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
+from pqpp_models.text.training.teacher_student import (
+    Fitted,
     StaticModule,
     add_to_first,
     deepen,
     distil,
     first_points,
     first_vectors,
-)
-from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
-from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
-from pqpp_models.text.training.teacher import (
-    Fitted,
     fit_collection_model,
     gaussian,
     leave_each_out,
@@ -69,23 +65,17 @@ class EnsembleData(TextData):
         allowed_length(self.encoder, recipe.tuned.max_length)  # before what takes long
 
 
-def train_ensemble(
-    recipe: EnsembleRecipe, data: EnsembleData, rows: NDArray[np.int64]
-) -> TextEnsemblePredictor:
-    """Train everything on some rows of the train split and put it together."""
-    train = data.train.select(rows)
-    texts = [*train.prompts, *data.captions]
-    members = np.r_[rows, np.arange(len(data.train), len(data.texts))]
-    tables, postings = WordTables.build(texts), Postings.build(texts)
-    collection = Collection.build(data.states(members), len(rows), tables, postings)
-    fitted = fit_collection_model(
-        collection, train.prompts, data.goals[rows], recipe.fit, recipe.seed
-    )
+def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
+    """Train everything and put it together."""
+    train = data.train
+    tables, postings = WordTables.build(data.texts), Postings.build(data.texts)
+    collection = Collection.build(data.encoded, len(train), tables, postings)
+    fitted = fit_collection_model(collection, train.prompts, data.goals, recipe.fit, recipe.seed)
     print("kernel ridge and networks are fitted", flush=True)
     columns = [recipe.targets.index(target) for target in recipe.tuned_targets]
     tuned = tune_on_targets(
         *(data.new_model, data.tokenizer, train.prompts, train.targets[:, columns]),
-        *(recipe.tuned_targets, recipe.tuned, recipe.seed, data.train.limits),
+        *(recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits),
     )
     references = collection.references
     distance = distance_to_nearest(references.T, references, own=True)
@@ -95,7 +85,7 @@ def train_ensemble(
     # The tuned encoder's outputs are brought to the scale of the others, on captions.
     some = spaced(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
-    base = fitted.model.predict(captions, data.states(some + len(data.train)))[:, columns]
+    base = fitted.model.predict(captions, data.states(some + len(train)))[:, columns]
     logits = tuned_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
@@ -103,10 +93,10 @@ def train_ensemble(
     predictor = TextEnsemblePredictor(
         *(data.tokenizer, data.encoder, tuned, fitted.model, tuple(recipe.targets)),
         calibration=calibration,
-        known_words=KnownWords.fit(texts, data.tokenizer.get_vocab()),
+        known_words=KnownWords.fit(data.texts, data.tokenizer.get_vocab()),
     )
     recipe.record(predictor, train)
-    predictor.details = recipe.describe(data.train, len(data.captions), "fit", "tuned")
+    predictor.details = recipe.describe(train, len(data.captions), "fit", "tuned")
     return predictor
 
 
@@ -135,11 +125,6 @@ class StaticData(TextData):
 
     def __init__(self, recipe: StaticRecipe) -> None:
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
-        if recipe.spread_seeds and self.held_out.fitted:
-            raise RecipeError(
-                f"`spread_seeds` is {recipe.spread_seeds}, but {recipe.train_split} holds what "
-                "they would be scored on; leave them out, or train on another split"
-            )
         unscored = read_parti(recipe.parti) if recipe.parti else []
         pieces = word_pieces_of(self.encoder, self.tokenizer)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
@@ -167,16 +152,10 @@ class StaticData(TextData):
 
 
 class StaticBuilds:
-    """Builds of the predictor by one seed, whose teachers they share.
+    """Builds of the predictor, whose teachers they share."""
 
-    Args:
-        recipe: what is asked for.
-        data: what it names.
-        seed: of everything random but the made-up prompts.
-    """
-
-    def __init__(self, recipe: StaticRecipe, data: StaticData, seed: int) -> None:
-        self.recipe, self.data, self.seed = recipe, data, seed
+    def __init__(self, recipe: StaticRecipe, data: StaticData) -> None:
+        self.recipe, self.data, self.seed = recipe, data, recipe.seed
 
     @cached_property
     def teacher(self) -> Fitted:
@@ -232,7 +211,7 @@ class StaticBuilds:
             predictor = self.assemble(self.deeper(network), sources)
             groups = ["teacher", "student"]
         facts = recipe.describe(self.data.train, len(self.data.captions), *groups)
-        facts["training"] |= {"seed": self.seed, "unscored_prompts": len(self.data.others)}
+        facts["training"]["unscored_prompts"] = len(self.data.others)
         if sources:
             judged = {name: len(self.data.sources[name].prompts) for name in sources}
             facts |= {"alignment_sources": list(sources)}

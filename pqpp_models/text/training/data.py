@@ -6,7 +6,6 @@ split, and on studies.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,7 @@ from pqpp_backbones.encoder.encoding import layer_means
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
-from pqpp_files.foreign.arrays import load_arrays
-from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.read_table import read_table
-from pqpp_files.write_beside import write_beside
 from pqpp_metrics.functional import qpp_report, spearman_qpp
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -35,11 +31,6 @@ from pqpp_models.text.training.studies import read_sources
 from pqpp_models.training.data import Rows, correlations
 
 FEWER_WORDS = "fewer words"
-REWRITTEN = {
-    "Caption.": lambda prompt: prompt[:1].upper() + prompt[1:].rstrip(" .!?") + ".",
-    "lower case": lambda prompt: prompt.lower().rstrip(" .!?"),
-}
-"""Ways to type the same prompt: as a caption with a full stop, and in small letters without."""
 
 
 def evaluate_calibrated(
@@ -99,9 +90,8 @@ def study_row(
 
     Returns:
         ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
-        mean over groups, where there are; ``rewritten``, Spearman's coefficient with the prompts
-        typed in other ways; and Spearman's coefficient of each of the ``others`` and of the number
-        of words. None stands where predictions are all alike, and so order nothing.
+        mean over groups, where there are; and Spearman's coefficient of each of the ``others`` and
+        of the number of words. None stands where predictions are all alike, and so order nothing.
     """
     prompts = list(study.prompts)
 
@@ -118,10 +108,6 @@ def study_row(
     if study.groups is not None:
         within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _rounded(float(np.mean(within))) if within else None
-    row["rewritten"] = {
-        name: coefficient(predictor.predict([typed(p) for p in prompts], target)[:, 0])
-        for name, typed in REWRITTEN.items()
-    }
     beside = {FEWER_WORDS: fewer_words(prompts), **others}
     return row | {name: coefficient(values) for name, values in beside.items()}
 
@@ -129,21 +115,16 @@ def study_row(
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the rows of `study_row` as a table, with the means over the studies.
 
-    >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "rewritten": {"a": 0.5}}
+    >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
-         prompts  spearman  95 % from  95 % to     a
-    mine       9     0.500      0.100    0.800 0.500
-    mean       9     0.500      0.100    0.800 0.500
+         prompts  spearman     a
+    mine       9     0.500 0.500
+    mean       9     0.500 0.500
     """
     import pandas as pd
 
-    nested = ("interval", "within_tasks", "rewritten")
-    flat = {}
-    for name, row in rows.items():
-        ends = dict(zip(("95 % from", "95 % to"), row["interval"], strict=True))
-        others = {key: value for key, value in row.items() if key not in nested}
-        flat[name] = others | ends | row["rewritten"]
-    table = pd.DataFrame(flat, dtype=float).T
+    table = pd.DataFrame(rows).T.drop(columns=["interval", "within_tasks"], errors="ignore")
+    table = table.astype(float)
     table.loc["mean"] = table.mean(skipna=False)
     return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")
 
@@ -175,7 +156,7 @@ class TextData:
     def __init__(self, recipe: TextRecipe, kind: str, learns_studies: bool = False) -> None:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read(split) for split in splits)
-        self.held_out = recipe.held_out(kind, self.train, self.validation)
+        self.scores_on_train = recipe.scores_on_train(kind, self.train, self.validation)
         self.goals = fitted_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
@@ -190,22 +171,7 @@ class TextData:
 
     @cached_property
     def encoded(self) -> dict[int, Singles]:
-        """The encoder's states of all texts, by layer; those that an earlier run left, if any."""
-        recipe = self.recipe
-        if recipe.cache is None:
-            return self._encode()
-        identity = [Path(self.encoder.config.name_or_path).name, *map(str, recipe.layers)]
-        identity += [] if recipe.mixed_precision == "no" else [recipe.mixed_precision]
-        digest = sha256_of_parts(["\n".join([*identity, *self.texts])])
-        path = Path(recipe.cache) / f"encoded-{digest[:16]}.npz"
-        if not path.exists():
-            arrays: dict[str, Any] = {str(k): states for k, states in self._encode().items()}
-            with write_beside(path) as beside, beside.open("wb") as file:
-                np.savez(file, **arrays)
-        stored = load_arrays(path)
-        return {layer: stored[str(layer)] for layer in recipe.layers}
-
-    def _encode(self) -> dict[int, Singles]:
+        """The encoder's states of all texts, by layer."""
         with number_format(self.recipe.mixed_precision):
             return layer_means(
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
@@ -221,12 +187,14 @@ class TextData:
         """Score a predictor on the validation split, and on studies that it has not learned."""
         validation = self.validation
         assert predictor.record.rows is not None
-        learned = predictor.record.rows.among(validation.identified)  # a study may share rows
-        scores = replace(self.held_out, fitted=int(learned.sum())).scores(
-            lambda: evaluate_calibrated(
+        learned = int(predictor.record.rows.among(validation.identified).sum())
+        if learned < len(validation):  # a study may share rows
+            scores = evaluate_calibrated(
                 predictor, validation.prompts, validation.targets, self.recipe.targets
             )
-        )
+        else:
+            scores = self.scores_on_train
+        scores = scores | ({"fitted_rows": learned} if learned else {})
         rows = {name: study_row(study, predictor, {}, target) for name, study in studies.items()}
         return {**scores, **({"studies": rows} if rows else {})}
 

@@ -1,22 +1,26 @@
 """What the text predictors are trained by."""
 
-import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.checkpoint import check_place
+from pqpp_backbones.checkpoint import CONFIG, check_place, read_config
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.training.number_format import FORMATS
-from pqpp_backbones.training.options import RunOptions
+from pqpp_backbones.training.options import DataOptions, RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
 from pqpp_datasets.target_columns import measure_of
-from pqpp_files.options.option import NEEDED, RecipeError, option
-from pqpp_models.text.training.distillation import DistilSettings
+from pqpp_files.errors import PqppError
+from pqpp_files.options.option import NEEDED, option, shown
+from pqpp_files.paths import expanded
+from pqpp_hub import is_repository_id
+from pqpp_models.predictor import Predictor
+from pqpp_models.record.record import FittedRows, TrainingRecord
 from pqpp_models.text.training.studies import SOURCES
-from pqpp_models.text.training.teacher import (
+from pqpp_models.text.training.teacher_student import (
+    DistilSettings,
     FitSettings,
     SourceSettings,
     TunedSettings,
@@ -24,53 +28,51 @@ from pqpp_models.text.training.teacher import (
 )
 from pqpp_models.training.data import Rows, load_rows
 from pqpp_models.training.recipe import TargetOptions
-from pqpp_models.training.refit import RefitOptions, split_in_words
 
 
 @dataclass(kw_only=True)
-class TextRecipe(RefitOptions, TargetOptions, RunOptions):
-    """A collection of captions, and an encoder that sees it; a trainer adds what it fits."""
+class TextRecipe(DataOptions, TargetOptions, RunOptions):
+    """A collection of captions, and an encoder that sees it; a trainer adds what it fits.
 
+    When the settings are frozen a release is fitted once more, by ``train_split:
+    train+validation``. What it would score on validation is what it learned: its card shows the
+    figures of the build that the same recipe fitted on the train split alone.
+
+    Attributes:
+        train_only: For train+validation: folder of the build on train alone, whose figures the card
+            shows.
+        fitted_on_train: What it is published as, for pqpp bench: static-train or
+            OWNER/REPOSITORY@REVISION.
+        model: The encoder: name or folder.
+        captions: Captions of the collection: one a line, or a column caption.
+        sources_dir: Folder of the studies of `alignment`, one folder each, instead of downloads.
+        mixed_precision: Number format of the encoding, and of a static predictor's training.
+    """
+
+    train_only: str | None = option(None, decides=False, path="folder")
+    fitted_on_train: str | None = option(None, decides=False)
     validation_split: str = option("validation", "the split that is scored at the end")
-    model: str = option(
-        "sentence-transformers/all-MiniLM-L6-v2", "the encoder: name or folder", path="name"
-    )
+    model: str = option("sentence-transformers/all-MiniLM-L6-v2", path="name")
     layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
-    captions: str = option(
-        NEEDED,
-        "captions of the collection: one on each line, or a table with a column caption",
-        path="file",
-    )
+    captions: str = option(NEEDED, path="file")
     collection_captions: int = option(12000, "how many of them are in the collection", above=0)
-    sources_dir: str | None = option(
-        None,
-        "folder of the studies of `alignment`, one folder each, instead of downloads",
-        path="folder",
-        decides=False,
-    )
-    mixed_precision: str = option(
-        "no",
-        "number format of the encoding, and of a static predictor's training; bf16 wants a "
-        "processor that has it",
-        FORMATS,
-    )
-    cache: str | None = option(
-        None,
-        "folder that keeps the encoder's states for the next run",
-        decides=False,
-        path="output",
-    )
+    sources_dir: str | None = option(None, path="folder", decides=False)
+    mixed_precision: str = option("no", choices=FORMATS)
+
+    def __post_init__(self) -> None:
+        """Check that the name of the other build is one."""
+        super().__post_init__()
+        name = self.fitted_on_train
+        if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
+            raise PqppError(
+                f"`fitted_on_train` is {shown(name)}; give a shipped name or OWNER/REPOSITORY"
+            )
 
     @property
     def encoder_name(self) -> str:
-        """The encoder as a card may name it: a folder by the title of its own card, or its name."""
+        """The encoder as a card may name it: a folder without its path."""
         folder = Path(self.model)
-        if not folder.is_dir():
-            return self.model
-        card = folder / "README.md"
-        text = card.read_text("utf-8", errors="replace") if card.is_file() else ""
-        title = re.search(r"^# +(\S.*?)\s*$", text, re.MULTILINE)
-        return title[1][:80] if title else folder.resolve().name
+        return folder.resolve().name if folder.is_dir() else self.model
 
     def check_output(self, kind: str) -> None:
         """Check, before the training, that the predictor may be saved in the output folder."""
@@ -82,16 +84,56 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise RecipeError(f"no prompt of {split} has all targets; name fewer of them")
+            raise PqppError(f"no prompt of {split} has all targets; name fewer of them")
         prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
+
+    def scores_on_train(self, kind: str, train: Rows, validation: Rows) -> dict[str, Any]:
+        """Return what the build scores that was fitted on train alone, nothing if none is named.
+
+        Args:
+            kind: the name of the predictors that are trained.
+            train: what is trained on.
+            validation: what that build was scored on.
+
+        Raises:
+            PqppError: that build is not needed, or was not scored on rows that it left out.
+            ModelError: it is no usable checkpoint.
+        """
+        if self.train_only is None:
+            return {}
+        if not FittedRows.of(train.identified).among(validation.identified).all():
+            raise PqppError(
+                f"`train_only` is {shown(self.train_only)}, but {self.train_split} leaves rows of "
+                f"{self.validation_split} out; leave it out, or write `train_split`: "
+                f"{self.train_split}+{self.validation_split}"
+            )
+        folder = expanded(self.train_only)
+        config = read_config(folder)
+        scores, rows = config.get("evaluation"), TrainingRecord.read(folder, config).rows
+        is_scored = isinstance(scores, dict) and "validation" in scores
+        has_learned = is_scored and "fitted_rows" in scores
+        if rows is not None:
+            has_learned = rows.among(validation.identified).any()
+        if config["predictor_type"] != kind or not is_scored or has_learned:
+            raise PqppError(
+                f"`train_only`: {folder / CONFIG} is no {kind!r} with an evaluation on rows that "
+                "it left out; name the build that was fitted on train alone"
+            )
+        return {**scores, "fitted_on": "train"}
+
+    def record(self, predictor: Predictor, train: Rows) -> None:
+        """Record in a trained predictor its rows, its means and the other build."""
+        predictor.was_fitted_to(train.identified, train.targets, self.targets)
+        predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
         """Return what a configuration and a card tell of a training, with groups of settings."""
         is_folder = Path(self.dataset).is_dir()
         dataset = Path(self.dataset).resolve().name if is_folder else self.dataset
+        splits = " + ".join(part.strip() for part in self.train_split.split("+"))
         return {
-            "data": f"{self.subset or dataset}, split {split_in_words(self.train_split)}",
+            "data": f"{self.subset or dataset}, split {splits}",
             "training": {
                 "prompts": len(train),
                 "captions": captions,
@@ -105,44 +147,26 @@ class TextRecipe(RefitOptions, TargetOptions, RunOptions):
 
 @dataclass(kw_only=True)
 class StaticRecipe(TextRecipe):
-    """What the static predictor is trained by."""
+    """What the static predictor is trained by.
+
+    Attributes:
+        alignment: Learn `alignment`, from its studies; else those of sources_dir are scored alone.
+        without: Studies that are left out and scored; with leave_one_out each in turn.
+        leave_one_out: Where to write, as JSON, what builds score that leave each study out.
+        tuned_on_targets: How the teacher of `alignment` is tuned on the targets.
+        tuned_on_sources: How it is tuned on the studies of `alignment` thereafter.
+    """
 
     output_dir: str = option("runs/static", "folder to write the predictor to")
     parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
-    alignment: bool = option(
-        True,
-        "learn `alignment`, from its studies; without it they are neither needed nor read, and "
-        "those in a sources_dir are scored at the end by mean_hbpp",
-    )
+    alignment: bool = True
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
-    labelled_captions: int = option(
-        8000, "captions that the teacher of `alignment` labels, beside the other texts", least=0
-    )
-    without: list[str] = option(
-        [],
-        "studies of `alignment` that are left out and scored at the end; with leave_one_out each "
-        "of these in turn, all if left out",
-        choices=SOURCES,
-    )
-    leave_one_out: str | None = option(
-        None, "where to write, as JSON, what builds score that leave each study out", decides=False
-    )
-    builds_dir: str | None = option(
-        None,
-        "folder to write those builds to, each as without_STUDY; they are not saved if left out",
-        decides=False,
-        path="output",
-    )
-    spread_seeds: list[int] = option(
-        [], "further seeds, trained and scored to tell the spread, not saved", decides=False
-    )
+    labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", least=0)
+    without: list[str] = option([], choices=SOURCES)
+    leave_one_out: str | None = option(None, decides=False)
     teacher: FitSettings = option(FitSettings(), "how the teacher of the targets is fitted")
-    tuned_on_targets: TuneSettings = option(
-        TuneSettings(), "how the teacher of `alignment` is tuned on the targets"
-    )
-    tuned_on_sources: SourceSettings = option(
-        SourceSettings(), "how it is tuned on the studies of `alignment` thereafter"
-    )
+    tuned_on_targets: TuneSettings = option(TuneSettings())
+    tuned_on_sources: SourceSettings = option(SourceSettings())
     student: DistilSettings = option(DistilSettings(), "how the network is trained")
 
     def __post_init__(self) -> None:
@@ -153,7 +177,7 @@ class StaticRecipe(TextRecipe):
             if settings.mixed_precision == FORMATS[0]:
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
-            raise RecipeError(
+            raise PqppError(
                 "`alignment` is not learned, so no study can be left out; take `without` and "
                 "`leave_one_out` away"
             )
@@ -165,26 +189,17 @@ class EnsembleRecipe(TextRecipe):
 
     output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
     collection_captions: int = option(42000)
-    folds: int = option(0, "cross-validate in so many parts", least=0, decides=False)
     fit: FitSettings = option(FitSettings(networks=8), "how kernel ridge and networks are fitted")
     tuned: TunedSettings = option(TunedSettings(), "how the encoder is fine-tuned")
 
     def __post_init__(self) -> None:
-        """Check the number of parts, and that the fine-tuned targets are among the others."""
+        """Check the layers of the kernels."""
         super().__post_init__()
-        if self.folds == 1:
-            raise RecipeError("`folds` is 1; give 0, or 2 and more")
-        layer = next(
-            (wanted for wanted in self.fit.kernel_layers if wanted not in self.layers), None
-        )
-        if layer is not None:
-            raise RecipeError(f"`fit.kernel_layers` has {layer}, which is not in `layers`")
-        other = [target for target in self.tuned.targets if target not in self.targets]
-        if self.targets and other:
-            raise RecipeError(f"`tuned.targets` has {other[0]}, which is not in `targets`")
+        if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
+            raise PqppError(f"`fit.kernel_layers` has {other[0]}, which is not in `layers`")
 
     @property
     def tuned_targets(self) -> list[str]:
-        """The targets that the fine-tuned encoder has a share in."""
+        """The targets that the fine-tuned encoder has a share in: those of generation, if any."""
         generation = [name for name in self.targets if measure_of(name).task == "generation"]
-        return self.tuned.targets or generation or self.targets
+        return generation or self.targets

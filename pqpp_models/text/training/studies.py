@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.encoder.normaliser import normalise
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
+from pqpp_datasets.prompt_text import normalise
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.scored_prompts import ScoredPrompts, alignment_shares, gimbrr_match_rates
@@ -90,7 +90,13 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         raise PredictorError("all sources of `alignment` are left out; keep at least one")
     studies = {name: _read(name, data_dir) for name in SOURCES}
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
-    return {k: _apart_from(study, held) for k, study in studies.items() if k not in left_out}
+    others = {name: study for name, study in studies.items() if name not in left_out}
+    for name, study in others.items():
+        rows = [at for at, prompt in enumerate(study.prompts) if normalise(prompt) not in held]
+        prompts, scores = [study.prompts[at] for at in rows], [study.scores[at] for at in rows]
+        groups = study.groups and [study.groups[at] for at in rows]
+        others[name] = replace(study, prompts=prompts, scores=scores, groups=groups)
+    return others
 
 
 def _read(name: str, data_dir: str | None) -> ScoredPrompts:
@@ -121,13 +127,6 @@ def _means(name: str, data: str, scored: Scores) -> ScoredPrompts:
     means = [float(np.mean(values)) for values in scores.values()]
     tasks = [task for group in groups.values() for task in group]
     return ScoredPrompts(name, list(first.values()), means, tasks or None, data)
-
-
-def _apart_from(study: ScoredPrompts, held: set[str]) -> ScoredPrompts:
-    kept = [at for at, prompt in enumerate(study.prompts) if normalise(prompt) not in held]
-    prompts, scores = [study.prompts[at] for at in kept], [study.scores[at] for at in kept]
-    groups = study.groups and [study.groups[at] for at in kept]
-    return replace(study, prompts=prompts, scores=scores, groups=groups)
 
 
 def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:

@@ -6,7 +6,7 @@ import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.study.study import study_of
 from pqpp_metrics.functional import conqa_relevance
@@ -29,7 +29,7 @@ def test_expected():
     assert KIND.expected("not relevant", SETTINGS) == {"label": 0}
     assert KIND.expected("Relevant", SETTINGS) == {"label": 1}
     assert KIND.expected("unsure", SETTINGS) == {"label": None}
-    with pytest.raises(StudyError, match="'unsure'; it must be true, 1"):
+    with pytest.raises(AnnotationError, match="'unsure'; it must be true, 1"):
         KIND.expected("unsure", {"unsure": False})
 
 
@@ -110,7 +110,7 @@ def test_export_is_read_by_build(tmp_path):
 
 
 def test_grades_that_there_are_not_are_refused():
-    with pytest.raises(StudyError, match="grades is 'binery'; did you mean 'binary'"):
+    with pytest.raises(AnnotationError, match="grades: 'binery'; did you mean 'binary'"):
         study_of({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
-    with pytest.raises(StudyError, match="no setting 'unsure'"):
+    with pytest.raises(AnnotationError, match="no setting 'unsure'"):
         study_of({"name": "mine", "kind": "relevance", "task": {"unsure": True}})

@@ -4,7 +4,7 @@ import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import task_kind
 
 KIND = task_kind("preference")
@@ -24,7 +24,7 @@ def test_answers():
 def test_expected():
     assert KIND.expected("B", SETTINGS) == {"choice": "b"}
     assert KIND.agrees({"choice": "b", "left": "a"}, {"choice": "b"})
-    with pytest.raises(StudyError, match="'tie'; it must be a, b"):
+    with pytest.raises(AnnotationError, match="'tie'; it must be a, b"):
         KIND.expected("tie", {"tie": False})
 
 
@@ -33,7 +33,7 @@ def test_pairs_are_of_different_models():
     rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
     pairs = [tuple(row["image"] for row in pair) for pair in KIND.group(rows, SETTINGS)]
     assert pairs == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4"), ("3", "4")]
-    with pytest.raises(StudyError, match="prompt '7' has images of one model only"):
+    with pytest.raises(AnnotationError, match="prompt '7' has images of one model only"):
         KIND.group(rows[:2], SETTINGS)
 
 

@@ -6,7 +6,7 @@ import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import task_kind
 
 KIND = task_kind("rating")
@@ -23,7 +23,7 @@ def test_settings_survive_json():
     "task", [{"low": 5}, {"high": 12}, {"high": 5.5}, {"labels": {6: "too much"}}, {"hight": 5}]
 )
 def test_impossible_settings(task):
-    with pytest.raises(StudyError):
+    with pytest.raises(AnnotationError):
         KIND.check_study(task)
 
 
@@ -45,7 +45,7 @@ def test_expected():
     wide = KIND.check_study({"low": 0, "high": 10})
     assert KIND.expected("10", wide) == {"label": 10}
     for cell in ("11", "2.5", ""):
-        with pytest.raises(StudyError, match="it must be"):
+        with pytest.raises(AnnotationError, match="it must be"):
             KIND.expected(cell, wide)
 
 

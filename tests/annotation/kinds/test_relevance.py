@@ -4,7 +4,7 @@ import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import task_kind
 
 KIND = task_kind("relevance")
@@ -22,7 +22,7 @@ def test_expected():
     assert KIND.expected("2", settings) == {"label": 2}
     assert KIND.agrees({"label": 2}, {"label": 2})
     assert not KIND.agrees({"label": 1}, {"label": 2})
-    with pytest.raises(StudyError, match="'good'; it must be -1, 0, 1, 2"):
+    with pytest.raises(AnnotationError, match="'good'; it must be -1, 0, 1, 2"):
         KIND.expected("good", settings)
 
 

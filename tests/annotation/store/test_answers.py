@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 from support.studies import answer, do_all, rows, small_store
 
-from pqpp_annotation.errors import AnswerError, NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import count_answers, current_votes, save_answer
 from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
@@ -35,7 +35,7 @@ def test_an_answer_sent_twice_counts_once(store):
     ).is_complete
     assert count_answers(store) == 2
     other = next_item(store, person)
-    with pytest.raises(AnswerError, match="client_id is that of another answer"):
+    with pytest.raises(AnnotationError, match="client_id is that of another answer"):
         save_answer(store, person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
 
 
@@ -84,7 +84,7 @@ def test_answers_of_a_skipped_item_are_left_out(store):
 def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, value):
     person = add_person(store, "a").id
     shown = next_item(store, person)
-    with pytest.raises(AnswerError):
+    with pytest.raises(AnnotationError):
         save_answer(store, person, shown.assignment, shown.images[0].id, value, "client-1")
     assert count_answers(store) == 0
 
@@ -104,7 +104,7 @@ def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
         assert db.scalars(select(tables.Item.done)).all() == [1] * 4
     for person in (first, second):
         assert person_by_id(store, person).withdrawn is not None
-        with pytest.raises(NotAllowedError, match="you have left this study"):
+        with pytest.raises(AnnotationError, match="you have left this study"):
             next_item(store, person)
     # The place of the one whose answers were deleted is free again.
     assert all(len(do_all(store, add_person(store, name).id)) == 4 for name in ("c", "d"))

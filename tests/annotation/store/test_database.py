@@ -14,7 +14,7 @@ from sqlalchemy import select
 from support.processes import run_python
 from support.studies import answer, do_all, rows, small_store
 
-from pqpp_annotation.errors import StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import backup, open_store
@@ -66,7 +66,7 @@ def test_a_study_file_may_change_but_not_what_the_study_is(store):
     opened.close()
     path.write_text(whole.replace("seed: 0", "seed: 1"))
     with pytest.raises(
-        StoreError, match=r"seed: the study file has 1, its database 0; set it back"
+        AnnotationError, match=r"seed: the study file has 1, its database 0; set it back"
     ):
         open_store(read_study(path))
 
@@ -82,16 +82,18 @@ def test_a_database_opens_without_its_study_file(tmp_path):
 
 
 def test_what_is_no_database_of_a_study_is_refused(tmp_path):
-    with pytest.raises(StoreError, match=r"none\.db does not exist; make it by pqpp annotate init"):
+    with pytest.raises(
+        AnnotationError, match=r"none\.db does not exist; make it by pqpp annotate init"
+    ):
         open_store(tmp_path / "none.db")
     (tmp_path / "text.db").write_text("no database" * 1000)
-    with pytest.raises(StoreError, match=r"text\.db is damaged or not a database"):
+    with pytest.raises(AnnotationError, match=r"text\.db is damaged or not a database"):
         open_store(tmp_path / "text.db")
     with closing(sqlite3.connect(tmp_path / "empty.db")) as db:
         db.execute("CREATE TABLE other (a)")
-    with pytest.raises(StoreError, match=r"empty\.db holds no study"):
+    with pytest.raises(AnnotationError, match=r"empty\.db holds no study"):
         open_store(tmp_path / "empty.db")
-    with pytest.raises(StoreError, match="a path, postgresql://USER@HOST/NAME"):
+    with pytest.raises(AnnotationError, match="a path, postgresql://USER@HOST/NAME"):
         open_store("mysql://host/name")
 
 
@@ -151,7 +153,7 @@ def test_a_backup_while_people_work_is_whole(store, tmp_path):
     for one in (first, last):
         one.close()
     if store.is_sqlite:
-        with pytest.raises(StoreError, match="is the database itself"):
+        with pytest.raises(AnnotationError, match="is the database itself"):
             backup(store, store.name)
 
 

@@ -4,7 +4,7 @@ import pytest
 from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
-from pqpp_annotation.errors import AnswerError, StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.store.answers import current_votes
@@ -108,10 +108,10 @@ def test_the_owner_refuses_accepts_stops_and_opens(made):
     decide_on_person(store, bob, "resume")
     assert next_item(store, bob) is None and way_on(store, bob).name == "complete"
     for decision in ("shoot", ""):
-        with pytest.raises(StoreError, match="decision"):
+        with pytest.raises(AnnotationError, match="decision"):
             decide_on_person(store, bob, decision)
     owner = add_person(store, "owner", "owner").id
-    with pytest.raises(StoreError, match="not an annotator"):
+    with pytest.raises(AnnotationError, match="not an annotator"):
         decide_on_person(store, owner, "refuse")
 
 
@@ -123,7 +123,7 @@ def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
     assert next_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
     assert next_item(store, bob).prompt == held.prompt
-    with pytest.raises(AnswerError, match="others have done it meanwhile"):
+    with pytest.raises(AnnotationError, match="others have done it meanwhile"):
         answer(store, ann, held)
     assert next_item(store, bob) is not None
     assert len(do_all(store, bob)) == 1

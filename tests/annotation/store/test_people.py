@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 from support.studies import small_store
 
-from pqpp_annotation.errors import NotAllowedError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.access import all_links, check_link, make_links, redeem_link, revoke_link
 from pqpp_annotation.store.people import add_person, everybody, set_password, verify_password
@@ -39,15 +39,15 @@ def test_a_link_ends_by_time_and_by_revocation(store):
     redeem_link(store, token)
     revoke_link(store, invitation.id)
     for attempt in (redeem_link, check_link):
-        with pytest.raises(NotAllowedError, match="was revoked"):
+        with pytest.raises(AnnotationError, match="was revoked"):
             attempt(store, token)
     now = store.clock()
     store.clock = lambda: now + 2 * DAY
-    with pytest.raises(NotAllowedError, match="has expired"):
+    with pytest.raises(AnnotationError, match="has expired"):
         redeem_link(store, other)
-    with pytest.raises(NotAllowedError, match="is unknown"):
+    with pytest.raises(AnnotationError, match="is unknown"):
         redeem_link(store, "made-up")
-    with pytest.raises(NotAllowedError, match="no invitation 77"):
+    with pytest.raises(AnnotationError, match="no invitation 77"):
         revoke_link(store, 77)
 
 
@@ -60,11 +60,11 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
         redeem_link(store, token, {"PROLIFIC_PID": "a", "STUDY_ID": "s"}, "browser").id == first.id
     )
     for browser in ("", "another"):
-        with pytest.raises(NotAllowedError, match="browser"):
+        with pytest.raises(AnnotationError, match="browser"):
             redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)
-    with pytest.raises(NotAllowedError, match="needs the id"):
+    with pytest.raises(AnnotationError, match="needs the id"):
         redeem_link(store, token)
-    with pytest.raises(NotAllowedError, match="annotators only"):
+    with pytest.raises(AnnotationError, match="annotators only"):
         make_links(store, 1, "owner", is_shared=True)
 
 

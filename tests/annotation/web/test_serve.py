@@ -14,7 +14,7 @@ from support.free_port import free_port
 from support.served_process import running
 from support.studies import rows, small_store, small_study
 
-from pqpp_annotation.errors import StudyError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import Limit, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
@@ -80,13 +80,13 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
     [
         ({"url": "study.example"}, r"--url 'study\.example': write it like https://"),
         ({"root_path": "/a b"}, r"--root-path '/a b': write it like /colours"),
-        ({"workers": 2}, "an SQLite file has one process; use PostgreSQL"),
+        ({"workers": 2}, "SQLite has one process; use PostgreSQL"),
     ],
 )
 def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
     small_study(tmp_path)
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(StudyError, match=said):
+    with pytest.raises(AnnotationError, match=said):
         serve(tmp_path / "study.yaml", port=port, **options)
     assert signal.getsignal(signal.SIGTERM) is before
     assert not (tmp_path / ".study.secret").exists()
@@ -145,7 +145,7 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "y" * 32)
     assert read_secret(tmp_path, "mine") == "y" * 32
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "short")
-    with pytest.raises(StudyError, match="has 5 characters"):
+    with pytest.raises(AnnotationError, match="has 5 characters"):
         read_secret(tmp_path, "mine")
 
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 from support.served import SECRET, token_of
 from support.studies import do_all, small_store
 
-from pqpp_annotation.errors import StoreError
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import people
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
@@ -206,9 +206,9 @@ def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, capl
     join(client, f"/join/{token}")
 
     def away(*_, **__):
-        raise StoreError("/srv/secret/study.db cannot be reached (host=10.0.0.7); try again")
+        raise AnnotationError("/srv/secret/study.db cannot be reached (host=10.0.0.7)", 503)
 
-    monkeypatch.setattr("pqpp_annotation.web.work.next_item", away)
+    monkeypatch.setattr("pqpp_annotation.store.work.next_item", away)
     for path in ("/work", "/api/next"):
         answered = client.get(path)
         assert answered.status_code == 503

@@ -9,7 +9,7 @@ from support.made_assessor import Redness, write_images  # noqa: E402
 
 from pqpp_backbones.chat.chat import Request  # noqa: E402
 from pqpp_backbones.chat.models import Endpoint  # noqa: E402
-from pqpp_backbones.chat.service import ServiceError  # noqa: E402
+from pqpp_backbones.errors import ServiceError  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402

@@ -38,24 +38,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_images_are_linked_lazily_and_boxes_have_a_legend(folder):
-    boxes = [
-        {"label": "cat", "score": 0.9, "box": [0.1, 0.2, 0.5, 0.6]},
-        {"label": "cat", "score": 0.2, "box": [0, 0, 1, 1]},
-        {"label": "dog", "score": 0.7, "box": [0.5, 0.5, 1, 1]},
-    ]
-    evidence = {"detector": {"boxes": boxes}}
-    page = verdict_gallery([row(evidence=evidence)], folder, folder / "out" / "p.html")
-    assert 'loading="lazy" decoding="async" src="../images/1/m_0.png"' in page
-    assert 'x="0.1" y="0.2" width="0.4" height="0.39' in page
-    assert page.count("<rect") == 3 and page.count(' class="weak"') == 1
-    assert "cat (2)" in page and "dog (1)" in page
-    assert page.count('stroke="#0072B2"') == 3 and page.count('stroke="#D55E00"') == 2
-    assert "data:image" not in page
-    embedded = verdict_gallery([row()], folder, folder / "p.html", embedded=True)
-    assert "data:image/jpeg;base64," in embedded and "images/1" not in embedded
-
-
 def test_every_string_is_escaped(folder):
     words = [{"text": HOSTILE, "start": 0, "end": 9, "probability": 1.0}]
     evidence = {

@@ -8,7 +8,7 @@ pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from support.tiny_rahf import PROMPTS, tiny_feedback  # noqa: E402
 
-from pqpp_backbones.errors import CheckpointError  # noqa: E402
+from pqpp_backbones.errors import ModelError  # noqa: E402
 from pqpp_feedback import registration  # noqa: E402
 from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback  # noqa: E402
 from pqpp_feedback.rahf.modeling_rahf import load_towers  # noqa: E402
@@ -149,7 +149,7 @@ def test_weights_that_lack_a_tensor_are_refused(tmp_path):
     weights = load_file(folder / "model.safetensors")
     del weights["projection.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match=r"lacks? .*projection\.weight"):
+    with pytest.raises(ModelError, match=r"lacks? .*projection\.weight"):
         FeedbackModel.from_pretrained(folder)
 
 

@@ -20,7 +20,7 @@ from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_models import REPOSITORY, trainer  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
-from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -120,7 +120,7 @@ def test_workers_and_augmentations_leave_a_run_repeatable(recipe, tmp_path):
 def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
     script = trainer("rahf")
     recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
-    with pytest.raises(RecipeError, match="is of the variant 'augmented_prompt'; name that one"):
+    with pytest.raises(PqppError, match="is of the variant 'augmented_prompt'; name that one"):
         script.new_model(recipe, [])
     recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
     model, processor = script.new_model(recipe, [])

@@ -7,7 +7,7 @@ from support.browser import picture
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor
-from pqpp_models.bench.published import published_results
+from pqpp_models.bench.protocol import published_results
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import load_predictors, run_table
 from pqpp_models.bench.split import Split

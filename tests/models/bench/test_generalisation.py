@@ -8,7 +8,7 @@ from scipy import stats
 
 from pqpp_models import Predictor
 from pqpp_models.bench.generalisation import evaluate_generalisation
-from pqpp_models.bench.scored_prompts import ScoredPrompts, gimbrr_match_rates
+from pqpp_models.scored_prompts import ScoredPrompts, gimbrr_match_rates
 
 
 class Told(Predictor):
@@ -67,7 +67,7 @@ def test_match_rates_count_each_model_once_and_leave_controlled_tasks_out():
         "c": [row(1, True)],
     }
     found = gimbrr_match_rates(annotations)
-    assert (found.prompts, found.groups) == (("p1", "p2"), ("Counting", "Counting"))
+    assert (found.prompts, found.groups) == (["p1", "p2"], ["Counting", "Counting"])
     assert found.scores == [pytest.approx(2 / 3), 0.0]
 
 

@@ -1,14 +1,11 @@
 """Predictions of one's own in a comparison: tables, functions, and what is refused."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import pqpp
-from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.errors import FileError
 from pqpp_models import Predictor, PredictorError
@@ -43,16 +40,6 @@ def test_a_table_is_compared_by_id_or_text(rows, table, file, caplog):
     assert found["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
     assert found["pearson_p"] == pytest.approx(expected.pvalue, abs=1e-9)
     assert f"{file}:mine has no prediction of 3 of {len(rows)} prompts" in caplog.text
-
-
-def test_the_command_takes_tables_beside_predictors(table, capsys):
-    words = ["bench", "--dataset", "sample", "--split", "test", "--target", "mean_rr"]
-    words += ["--predictors", "n_words,mine.csv:mine", "--baseline", "n_words"]
-    assert main([*words, "--format", "json"]) == 0
-    found = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
-    assert list(found) == ["n_words", "mine.csv:mine"]
-    assert [row["n"] for row in found.values()] == [77, 77]  # on the same prompts
-    assert 0 < found["mine.csv:mine"]["pearson_baseline_p"] < 1
 
 
 def test_functions_and_predictors_have_names_of_ones_own(rows):

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pqpp_models.bench.latex import latex_tables
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions
-from pqpp_models.bench.published import published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
 from pqpp_models.bench.split import Split
 from pqpp_models.targets import TARGETS
 
@@ -31,7 +30,7 @@ def made(names, targets, n=60, fitted=(), split=None):
             name,
             tuple(targets),
             np.column_stack([true[t] + (k + 1) * generator.normal(size=n) for t in targets]),
-            fitted=np.arange(n) < 5 if name in fitted else None,
+            fitted=np.arange(n) < 5 * (name in fitted),
         )
         for k, name in enumerate(names)
     ]

@@ -8,9 +8,10 @@ pytest.importorskip("httpx", reason="a chat endpoint needs pqpp[assess]")
 
 from support.chat_server import serve_chat
 
-from pqpp_backbones.chat.chat import Budget, ChatError, Request
+from pqpp_backbones.chat.chat import Budget, Request
 from pqpp_backbones.chat.models import KEY, Endpoint
 from pqpp_backbones.chat.service import Service
+from pqpp_backbones.errors import ServiceError
 
 SECRET = "sk-very-secret"
 
@@ -57,7 +58,7 @@ def test_tries_again(server, fault):
 
 def test_a_slow_one_is_given_up(server):
     server.faults = ["slow", "slow"]
-    with pytest.raises(ChatError, match=r"no reply after 2 tries \(no whole reply within 0.2 s\)"):
+    with pytest.raises(ServiceError, match="no whole reply within"):
         endpoint(server, timeout=0.2, tries=2).ask(Request("Hi"))
 
 
@@ -80,7 +81,7 @@ def test_waits_as_long_as_it_is_told_but_no_more_than_a_minute(server):
 @pytest.mark.parametrize("status", [400, 401, 404, 302])
 def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
     server.faults = [status]
-    with caplog.at_level(logging.DEBUG), pytest.raises(ChatError) as caught:
+    with caplog.at_level(logging.DEBUG), pytest.raises(ServiceError) as caught:
         endpoint(server).ask(Request("Hi"))
     said = str(caught.value)
     assert f"status {status}, refused Bearer ***" in said and "\n" not in said
@@ -94,7 +95,7 @@ def test_limits_are_held_to(server):
     budget.plan(3)
     server.faults = [500, 500]  # tries that fail are calls too
     one.ask(Request("Hi"))
-    with pytest.raises(ChatError, match="1 calls are needed, 0 are allowed"):
+    with pytest.raises(ServiceError, match="1 calls are needed, 0 are allowed"):
         one.ask(Request("Hi"))
     assert len(server.asked) == 3 and "3 calls" in budget.line()
 
@@ -105,9 +106,9 @@ def test_money_is_counted_by_the_replies_and_guessed_before(server):
     one, request = endpoint(server, budget=budget), Request("Hi", most_tokens=20)
     one.ask(request)
     assert budget.money == pytest.approx(0.002)
-    with pytest.raises(ChatError, match="may cost"):
+    with pytest.raises(ServiceError, match="may cost"):
         budget.plan(3, request)
     one.ask(request)
-    with pytest.raises(ChatError):
+    with pytest.raises(ServiceError):
         one.ask(request)  # .001 is left, a call may cost .002
     assert len(server.asked) == 2 and "0.0040 spent" in budget.line()

@@ -7,8 +7,9 @@ Image = pytest.importorskip("PIL.Image")
 
 from support.tiny_chat import save_chat  # noqa: E402
 
-from pqpp_backbones.chat.chat import Budget, ChatError, Request  # noqa: E402
+from pqpp_backbones.chat.chat import Budget, Request  # noqa: E402
 from pqpp_backbones.chat.models import InProcess  # noqa: E402
+from pqpp_backbones.errors import ServiceError  # noqa: E402
 from pqpp_backbones.pretrained import load_model  # noqa: E402
 
 
@@ -34,5 +35,5 @@ def test_it_is_counted_and_limited(loaded):
     chat = InProcess(loaded.model, loaded.processor, "tiny", Budget(most_calls=1, price_out=1e6))
     reply = chat.ask(Request("hi", most_tokens=3))
     assert 0 < reply.tokens_out <= 3 and chat.budget.money == reply.tokens_out
-    with pytest.raises(ChatError):
+    with pytest.raises(ServiceError):
         chat.ask(Request("hi"))

@@ -11,7 +11,7 @@ from support.browser import picture
 from support.served_page import barriers, serving_page, wait_for_scheme
 
 from pqpp_models import Predictor
-from pqpp_models.demo.space import predictor_space
+from pqpp_models.demo.page import predictor_space
 
 pytestmark = pytest.mark.browser
 SECRET = "a walrus juggles seventeen teapots"

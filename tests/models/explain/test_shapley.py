@@ -107,8 +107,3 @@ def _regression(members, values):
         1e6 if k == n else np.sqrt((n - 1) / (comb(n, k) * k * (n - k))) for k in sizes.tolist()
     ]
     return members * np.array(weights)[:, None], values * weights
-
-
-def test_same_seed_same_plan():
-    assert (design(12, 8, 1).order == design.__wrapped__(12, 8, 1).order).all()
-    assert (design(12, 8, 1).order != design(12, 8, 2).order).any()

@@ -15,12 +15,10 @@ from pqpp_models.measures.post_retrieval import (
     autocorrelation,
     clarity,
     coherence,
-    dense_qpp,
     n_sigma,
     nqc,
     pair_ratio,
     query_drift,
-    rank_biased_overlap,
     score_variation,
     sigma_max,
     smv,
@@ -116,27 +114,6 @@ class TestRankings:
     def test_query_drift(self, one, two, k, expected):
         np.testing.assert_allclose(query_drift(one, two, k), expected)
 
-    @pytest.mark.parametrize(
-        ("one", "two", "p", "expected"),
-        [
-            ([1, 2, 3], [1, 2, 3], 0.9, 1.0),
-            ([1, 2], [3, 4], 0.9, 0.0),
-            ([1, 2], [2, 1], 0.5, 0.5),
-            # Agreements 1, 1/2, 2/3: 2/3 p^3 + (1 - p)/p (p + p^2/2 + 2/3 p^3) at p = .5.
-            ([1, 2, 3], [1, 3, 4], 0.5, 2 / 24 + 0.5 + 0.125 + 2 / 24),
-            ([1, 2, 3], [1], 0.5, 1.0),
-            ([], [1], 0.5, 0.0),
-        ],
-    )
-    def test_rank_biased_overlap(self, one, two, p, expected):
-        assert rank_biased_overlap(one, two, p) == pytest.approx(expected)
-
-    @given(st.permutations(range(8)), st.permutations(range(8)), st.floats(0.1, 0.95))
-    def test_overlap_is_symmetric_and_bounded(self, one, two, p):
-        found = rank_biased_overlap(one, two, p)
-        assert found == pytest.approx(rank_biased_overlap(two, one, p), abs=1e-12)
-        assert -1e-12 <= found <= 1 + 1e-12
-
 
 class TestEmbeddings:
     AXES = ((1.0, 0.0), (0.0, 1.0), (0.6, 0.8), (0.0, 0.0))
@@ -192,15 +169,6 @@ class TestEmbeddings:
         expected = np.corrcoef(scores[top], around)[0, 1]
         found = autocorrelation(scores, vectors, k=10, neighbours=4)
         assert found == pytest.approx(expected)
-
-    def test_dense_qpp_is_repeatable_and_of_angles_alone(self):
-        rng = np.random.default_rng(1)
-        query, documents = rng.normal(size=8), rng.normal(size=(50, 8))
-        found = dense_qpp(query, documents, noise=0.3)
-        assert found == dense_qpp(query, documents, noise=0.3)
-        assert found != dense_qpp(query, documents, noise=0.3, seed=1)
-        assert dense_qpp(query, documents, noise=0.0) == pytest.approx(1.0)
-        assert dense_qpp(query * 7, documents * 3, noise=0.3) == pytest.approx(found)
 
 
 class TestClarity:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_models import CheckpointError, Predictor, PredictorError
-from pqpp_models.measures.caption_statistics import CaptionStatistics
+from pqpp_models import ModelError, Predictor, PredictorError
+from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics
 from pqpp_models.measures.pre_retrieval import MEASURES, POSTINGS
 from pqpp_models.measures.predictor import MeasurePredictor
 
@@ -47,21 +47,18 @@ class TestStatistics:
             [2],
         ]
 
-    def test_stopwords_are_left_out_everywhere(self):
-        found = CaptionStatistics.from_texts([*CAPTIONS, "a"], stopwords=["a"])
-        assert (found.terms, found.n_documents, found.n_tokens) == (("cat", "dog", "red"), 4, 7)
-
     def test_a_file_has_one_caption_a_line(self, tmp_path, collection):
         path = tmp_path / "captions.txt"
         path.write_text("\n".join(CAPTIONS) + "\n\n", encoding="utf-8")
-        found = CaptionStatistics.from_file(path)
+        found = open_statistics(str(path))
         assert found.document_frequency.tolist() == collection.document_frequency.tolist()
         assert found.n_documents == 4
 
     @pytest.mark.parametrize("postings", [True, False])
-    def test_save_and_load(self, tmp_path, postings):
-        found = CaptionStatistics.from_texts(CAPTIONS, postings=postings)
-        loaded = CaptionStatistics.load(found.save(tmp_path / "collection"))
+    def test_a_saved_predictor_holds_a_collection(self, tmp_path, postings):
+        found = CaptionStatistics.from_texts(CAPTIONS, postings=True)
+        predictor = MeasurePredictor("avg_pmi" if postings else "scs", found)
+        loaded = open_statistics(str(predictor.save_pretrained(tmp_path / "saved")))
         np.testing.assert_array_equal(
             pre_retrieval_values(CAPTIONS, loaded, ["avg_idf", "sum_var", "scs"]),
             pre_retrieval_values(CAPTIONS, found, ["avg_idf", "sum_var", "scs"]),
@@ -74,17 +71,18 @@ class TestStatistics:
 
     def test_no_text_is_kept(self, tmp_path):
         texts = ["zebra quietly umbrella", "umbrella zebra paints"]
-        folder = CaptionStatistics.from_texts(texts).save(tmp_path / "collection")
+        predictor = MeasurePredictor("scs", CaptionStatistics.from_texts(texts))
+        folder = predictor.save_pretrained(tmp_path / "saved")
         written = b"".join(path.read_bytes() for path in folder.iterdir())
         assert b"zebra" in written and b"zebra quietly" not in written
 
-    def test_bad_files_are_refused(self, tmp_path, collection):
+    def test_bad_files_are_refused(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
         with pytest.raises(FileError, match="latin"):
-            CaptionStatistics.from_file(tmp_path / "latin.txt")
-        saved = MeasurePredictor("scs", collection).save_pretrained(tmp_path / "scs")
-        with pytest.raises(CheckpointError, match="'scs', not 'caption_statistics'"):
-            CaptionStatistics.load(saved)
+            open_statistics(str(tmp_path / "latin.txt"))
+        saved = MeasurePredictor("n_words").save_pretrained(tmp_path / "words")
+        with pytest.raises(ModelError, match="lacks 'n_terms'"):
+            open_statistics(str(saved))
 
 
 # The terms of the prompt "a red cat": df 3, 1, 2 and cf 5, 1, 2 of N = 4, T = 12.
@@ -156,7 +154,7 @@ class TestPredictor:
 @pytest.fixture(scope="module")
 def coco(real_data) -> CaptionStatistics:
     path = real_data / "captions" / "coco_val2014_captions.txt"
-    return CaptionStatistics.from_file(path, postings=True)
+    return open_statistics(str(path))
 
 
 @pytest.mark.realdata

@@ -5,11 +5,7 @@ import pytest
 
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.collection.collection import (
-    Collection,
-    neighbour_labels,
-    similarities,
-)
+from pqpp_models.text.collection.collection import Collection, neighbour_labels, similarities
 from pqpp_models.text.collection.model import network, squared_distances
 from pqpp_models.text.reading.words import WordTables
 
@@ -86,7 +82,7 @@ def test_network_is_torchs():
 
 
 def test_ridge_leaves_out_what_it_says():
-    fitting = pytest.importorskip("pqpp_models.text.training.teacher")
+    fitting = pytest.importorskip("pqpp_models.text.training.teacher_student")
     settings = fitting.FitSettings(kernel_layers=(2,), ridge=1.0)
     rows = {"2": unit(RANDOM.normal(size=(50, 4))), "features": RANDOM.normal(size=(50, 3))}
     goals = RANDOM.normal(size=(50, 2))

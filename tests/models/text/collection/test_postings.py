@@ -12,8 +12,10 @@ from pqpp_models.text.collection.collection import (
     SCOPE_SHARES,
     Postings,
     coherence_features,
+    word_tensors,
+    words_from_tensors,
 )
-from pqpp_models.text.reading.words import content_words, words_of
+from pqpp_models.text.reading.words import WordTables, content_words, words_of
 
 CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]
 WORDS = ["cat", "dog", "red", "mat", "zebra", "a", "on", "the", "two"]
@@ -65,10 +67,10 @@ def test_a_caption_does_not_count_itself():
 
 
 def test_postings_hold_no_words_and_come_back():
-    postings = Postings.build(CAPTIONS)
-    arrays = postings.tensors()
+    tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
+    arrays = word_tensors(tables, postings)
     assert all(array.dtype.kind in "ui" for array in arrays.values())
-    again = Postings.from_tensors(arrays)
+    _, again = words_from_tensors(arrays, len(CAPTIONS))
     np.testing.assert_array_equal(again.scope(CAPTIONS), postings.scope(CAPTIONS))
 
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -82,26 +81,15 @@ def test_weights_hold_no_words_but_the_vocabulary():
     assert {array.dtype.kind for array in tensors.values()} <= {"i", "u", "f"}
 
 
-def test_a_cold_process_needs_no_torch_and_less_than_a_few_seconds():
+def test_a_cold_process_needs_no_torch():
     code = (
-        "import sys, time; start = time.process_time()\n"
+        "import sys\n"
         "from pqpp_models import Predictor\n"
         "Predictor.from_pretrained('static').predict(['a red cat'])\n"
-        "print(time.process_time() - start, 'torch' in sys.modules, 'transformers' in sys.modules)"
+        "print('torch' in sys.modules, 'transformers' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, torch, transformers = done.stdout.split()
-    assert (torch, transformers) == ("False", "False")
-    assert float(seconds) < 5  # the bar of one second is measured in benchmarks, on a quiet machine
-
-
-@pytest.mark.slow
-def test_speed(static):
-    prompts = [f"A man number {i} riding a wave on a blue surfboard." for i in range(6000)]
-    static.predict(prompts[:200])
-    start = time.process_time()
-    static.predict(prompts)
-    assert len(prompts) / (time.process_time() - start) > 1500
+    assert done.stdout.split() == ["False", "False"]
 
 
 def test_word_pieces_are_those_of_the_tokenizer(static, read_split):

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pqpp_models.text.static import DEEPER  # noqa: E402
-from pqpp_models.text.training.distillation import (  # noqa: E402
+from pqpp_models.text.training.teacher_student import (  # noqa: E402
     DistilSettings,
     StaticModule,
     add_to_first,

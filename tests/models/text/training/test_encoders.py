@@ -11,7 +11,7 @@ from support.tiny_models import ENCODERS, save_encoder, save_text_encoder, train
 
 from pqpp_backbones.encoder.pretrained import load_encoder, longest_input, word_pieces_of
 from pqpp_backbones.errors import ModelError
-from pqpp_files.options.option import RecipeError
+from pqpp_files.errors import PqppError
 from pqpp_models import Predictor
 
 RECIPE = """
@@ -20,7 +20,7 @@ layers: [0, 1, 2]
 captions: captions.txt
 targets: [mean_hbpp, mean_rr]
 fit: {kernel_layers: [2, 1], networks: 2, hidden_size: 8, epochs: 1}
-tuned: {targets: [mean_hbpp], epochs: 1, batch_size: 16, max_length: 40}
+tuned: {epochs: 1, batch_size: 16, max_length: 40}
 """
 PROMPTS = ["a cat", "a man riding a wave on a surfboard", "zebra " * 40]
 
@@ -93,16 +93,8 @@ def test_any_encoder_is_trained_end_to_end(kind, files):
 def test_any_encoder_is_fine_tuned_by_train_bert(kind, pooling, files):
     encoder = save_encoder(files / "encoder", kind)
     flags = ["--model", str(encoder), "--dataset", "data", "--targets", "mean_hbpp,mean_rr"]
-    flags += [
-        "--num_train_epochs",
-        "1",
-        "--per_device_train_batch_size",
-        "8",
-        "--pooling",
-        pooling,
-        "--output_dir",
-        "made",
-    ]
+    flags += ["--num_train_epochs", "1", "--per_device_train_batch_size", "8"]
+    flags += ["--pooling", pooling, "--output_dir", "made"]
     train("bert", *flags)
     made, found = values_of(files / "made" / "model")
     np.testing.assert_allclose(made.predict(["A  CAT!"]), found[:1], atol=2e-6)
@@ -126,5 +118,5 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
-    with pytest.raises(RecipeError, match=r"`fit.kernel_layers` has 1, which is not"):
+    with pytest.raises(PqppError, match=r"`fit.kernel_layers` has 1, which is not"):
         train("text_ensemble", "--config", "recipe.yaml")

@@ -12,7 +12,7 @@ from models.made_up import made_up
 from support.alignment_folders import write_studies
 from support.tiny_models import save_text_encoder, train
 
-from pqpp_files.options.option import RecipeError
+from pqpp_files.errors import PqppError
 from pqpp_models import TARGETS, Predictor
 from pqpp_models.errors import PredictorError
 from pqpp_models.text.training import data
@@ -31,7 +31,7 @@ made_up: 0
 """
 ENSEMBLE = f"""
 fit: {FIT}
-tuned: {{targets: [mean_hbpp], {TUNED}}}
+tuned: {{{TUNED}}}
 """
 
 
@@ -41,8 +41,7 @@ def files(tmp_path, monkeypatch):
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
-    card = save_text_encoder(tmp_path / "encoder") / "README.md"
-    card.write_text("---\nlicense: mit\n---\n\n# Tiny-L2 \n\n# Use\n")
+    save_text_encoder(tmp_path / "encoder")
     (tmp_path / "data").mkdir()
     for seed, split in enumerate(("train", "validation")):
         prompts, scores = made_up(40, seed=seed)
@@ -82,7 +81,7 @@ def test_a_study_is_left_out_and_scored(files):
     studies = made.details["evaluation"]["studies"]
     assert list(studies) == ["gimbrr", "t2v"]
     for row in studies.values():
-        assert row["prompts"] == 6 and set(row["rewritten"].values()) == {row["spearman"]}
+        assert row["prompts"] == 6 and "spearman" in row
     record = made.record.rows
     assert record.among(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
@@ -116,7 +115,7 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
 
 @pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
 def test_without_alignment_no_study_can_be_left_out(files, word):
-    with pytest.raises(RecipeError, match="`alignment` is not learned, so no study can be left"):
+    with pytest.raises(PqppError, match="`alignment` is not learned, so no study can be left"):
         (files / "t2v").write_text("{}")
         words = ["--no_alignment", word, "t2v"]
         train("static", *flags(files, STATIC), *words)
@@ -158,36 +157,13 @@ def test_the_same_seed_gives_the_same_bytes_in_either_number_format(files):
     np.testing.assert_allclose(*predicted, atol=0.05)
 
 
-@pytest.mark.daily
-def test_each_study_is_left_out_in_turn(files, capsys):
-    words = ["--leave_one_out", "table.json", "--builds_dir", "builds"]
-    train("static", *flags(files, STATIC), *words)
-    for name in SOURCES:
-        build = Predictor.from_pretrained(str(files / "builds" / f"without_{name}"))
-        assert name not in build.details["alignment_sources"]
-        assert list(build.details["evaluation"]["studies"]) == [name]
-        assert not build.record.rows.among([f"{name} a cat"]).any()
-    told = json.loads((files / "table.json").read_text("utf-8"))
-    assert list(told["studies"]) == list(SOURCES) and not (files / "made").exists()
-    last = capsys.readouterr().out.splitlines()[-1].split()
-    assert last[0] == "mean" and {row["prompts"] for row in told["studies"].values()} == {6}
-    # So little was learned that a study may be strange as a whole; then it has no coefficient.
-    known = [row["spearman"] for row in told["studies"].values() if row["spearman"] is not None]
-    assert known and all(-1 <= one <= 1 for one in known)
-
-
-def test_some_studies_are_left_out_in_turn(files):
+def test_some_studies_are_left_out_in_turn(files, capsys):
     words = ["--leave_one_out", "table.json", "--without", "t2v,genai"]
     train("static", *flags(files, STATIC), *words)
     told = json.loads((files / "table.json").read_text("utf-8"))
-    assert list(told["studies"]) == ["t2v", "genai"]
-
-
-def test_cross_validation_saves_nothing(files, capsys):
-    train("text_ensemble", *flags(files, ENSEMBLE), "--folds", "2")
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line[0] == "{"]
-    assert len(found) == 2 and set(found[0]) == {*TARGETS, "mean"}
-    assert not (files / "made").exists()
+    assert list(told["studies"]) == ["t2v", "genai"] and not (files / "made").exists()
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    assert last[0] == "mean" and {row["prompts"] for row in told["studies"].values()} == {6}
 
 
 @pytest.mark.parametrize(
@@ -203,7 +179,7 @@ def test_cross_validation_saves_nothing(files, capsys):
     ],
 )
 def test_a_training_that_diverges_saves_nothing(files, recipe, said):
-    with pytest.raises(RecipeError, match=f"the training diverged: .* take a lower .*{said}"):
+    with pytest.raises(PqppError, match=f"the training diverged: .* take a lower .*{said}"):
         train("text_ensemble", *flags(files, recipe))
     assert not (files / "made").exists()
 
@@ -216,12 +192,12 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     made = Predictor.from_pretrained("made")
     training, scores = made.details["training"], made.details["evaluation"]
     assert made.name == name and made.details["data"] == "data, split train"
-    assert training["prompts"] == 39 and training["encoder"] == "Tiny-L2"
+    assert training["prompts"] == 39 and training["encoder"] == "encoder"
     assert set(scores["validation"]) == {*TARGETS, "mean"}
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "The validation split of data, to which nothing was fitted" in card
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
-    with pytest.raises(RecipeError, match="finished model; add `overwrite`"):
+    with pytest.raises(PqppError, match="finished model; add `overwrite`"):
         train(name, *flags(files, recipe))
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
     assert not made.record.rows.among(validation).any()
@@ -237,18 +213,3 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     card = (files / "release" / "README.md").read_text("utf-8")
     assert "| data | data, split train + validation" in card and "`me/mine`" in card
     assert "to which nothing was fitted" not in card
-
-
-def test_further_seeds_of_a_refit_have_nothing_to_be_scored_on(files):
-    words = ["--train_split", "train+validation", "--spread_seeds", "1"]
-    with pytest.raises(RecipeError, match=r"`spread_seeds` is \[1\], but train\+validation"):
-        train("static", *flags(files, STATIC), *words)
-
-
-def test_further_seeds_are_scored_and_not_saved(files):
-    train("static", *flags(files, STATIC), "--spread_seeds", "1")
-    told = Predictor.from_pretrained("made").details
-    assert told["training"]["seed"] == 0 and list(told["evaluation"]["seeds"]) == ["1"]
-    other = told["evaluation"]["seeds"]["1"]["validation"]["mean"]
-    card = (files / "made" / "README.md").read_text("utf-8")
-    assert f"\n| 1 | {other[0]:.3f} | {other[1]:.3f} |\n" in card

@@ -11,9 +11,9 @@ transformers = pytest.importorskip("transformers")
 from support.tiny_models import save_text_encoder  # noqa: E402
 
 from pqpp_backbones.training.number_format import number_format  # noqa: E402
-from pqpp_files.options.option import RecipeError  # noqa: E402
+from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
-from pqpp_models.text.training.teacher import TuneSettings, fine_tune  # noqa: E402
+from pqpp_models.text.training.teacher_student import TuneSettings, fine_tune  # noqa: E402
 
 SETTINGS = TuneSettings(epochs=2, batch_size=8, max_length=16)
 PROMPTS = [f"a {one} and a {other}" for one in "abcdefgh" for other in "stuvwxyz"]
@@ -54,5 +54,5 @@ def test_the_head_keeps_all_bits(tmp_path):
 
 
 def test_an_unknown_number_format_is_told_at_once():
-    with pytest.raises(RecipeError, match="`mixed_precision` is 'fp8'; it must be one of no, bf16"):
+    with pytest.raises(PqppError, match="`mixed_precision` is 'fp8'; choose among no, bf16"):
         replace(SETTINGS, mixed_precision="fp8")
