@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import text_in
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -84,14 +84,14 @@ def predicted_columns(
         chosen = predictor.columns_for(None)
     sure = predictor.knows_uncertainty
     read = predictor.read_rows(rows)
-    prompts = read if predictor.inputs == "text" else read_prompts(rows)
     answer = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
-    columns: dict[str, Sequence[Any]] = {"prompt": prompts, **_by_name(chosen, answer.values)}
+    columns: dict[str, Sequence[Any]] = {"prompt": list(map(text_in, read))}
+    columns |= _by_name(chosen, answer.values)
     if uncertainty:
         columns |= _by_name([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
         columns |= {**_by_name(["distance"], answer.distance[:, None]), "far": answer.far.tolist()}
-        columns["ignored"] = [predictor.ignored_of(prompt) for prompt in prompts]
+        columns["ignored"] = list(map(predictor.ignored_of, read))
     return columns
 
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_files.errors import in_a_line
 from pqpp_files.paths import expanded
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
-from pqpp_models.prompts import COLUMN, read_prompts
+from pqpp_models.prompts import COLUMN, read_prompts, text_in
 from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
@@ -383,7 +384,7 @@ class Predictor(ABC):
         self, rows: list[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the rows whose prompts are not blank, and their places, some at a time."""
-        texts = (row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows)
+        texts = map(text_in, rows)
         known = [at for at, text in enumerate(texts) if not isinstance(text, str) or text.strip()]
         places = np.array(known, dtype=np.int64)
         starts: Iterable[int] = range(0, len(places), self.chunk_size)
@@ -401,7 +402,7 @@ class Predictor(ABC):
         """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
-    def ignored_of(self, prompt: str) -> str:
+    def ignored_of(self, prompt: str | Prompt) -> str:
         """Return what was not read of a prompt, by kind: syntax and tails; empty if all was.
 
         >>> Predictor.from_pretrained("static").ignored_of("a cat, 4k --ar 16:9")

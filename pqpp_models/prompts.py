@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise as normalise
 from pqpp_models.errors import PredictorError
 
@@ -13,10 +14,10 @@ def read_prompts(rows: Any) -> list[str]:
     """Return the prompts of some rows as a list of strings, unchanged.
 
     Args:
-        rows: an iterable of strings, or of mappings that hold ``"prompt"``; or a table with a
-            column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed ones too)
-            or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line does not
-            stop a million others.
+        rows: an iterable of strings, of `Prompt`, or of mappings that hold ``"prompt"``; or a table
+            with a column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed ones
+            too) or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line does
+            not stop a million others.
 
     Raises:
         PredictorError: a single string was given, there is no column ``"prompt"``, or a prompt is
@@ -36,7 +37,7 @@ def read_prompts(rows: Any) -> list[str]:
         raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
     columns, values = _column_names(rows), rows
     if columns is None:
-        values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
+        values = [text_in(row) for row in rows]
     elif COLUMN in columns:
         # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
         values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
@@ -53,6 +54,31 @@ def read_prompts(rows: Any) -> list[str]:
                 "drop the row"
             )
     return list(values)
+
+
+def text_in(row: Any) -> Any:
+    """Return the prompt of a row as it was typed.
+
+    >>> text_in({"prompt": "a cat"}), text_in(Prompt.read("a cat")), text_in("a cat")
+    ('a cat', 'a cat', 'a cat')
+    """
+    if isinstance(row, Prompt):
+        return row.text
+    return row.get(COLUMN) if isinstance(row, Mapping) else row
+
+
+def read_contents(rows: Any) -> list[Prompt]:
+    """Read each prompt of some rows, once: what has been read stays as it is.
+
+    Args:
+        rows: as ``read_prompts`` takes them.
+
+    >>> [prompt.content for prompt in read_contents(["a cat, 4k", Prompt.read("a dog")])]
+    ['a cat', 'a dog']
+    """
+    if isinstance(rows, list) and all(isinstance(row, Prompt) for row in rows):
+        return rows
+    return [Prompt.read(text) for text in read_prompts(rows)]
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 A text predictor normalises in training and in prediction by `content`.
 """
 
-from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_backbones.prompt.prompt import Prompt
 
 
 def content(prompt: str) -> str:
@@ -12,4 +12,4 @@ def content(prompt: str) -> str:
     >>> content("A (RED:1.2) cat, 4k --ar 16:9")
     'a red cat'
     """
-    return read_prompt(prompt).text
+    return Prompt.read(prompt).normalised

@@ -69,18 +69,6 @@ def text_of(match: re.Match[str]) -> str:
     return match[match.lastindex or 0].strip()
 
 
-def quoted_texts(prompt: str) -> tuple[str, ...]:
-    """Return what stands in quotation marks, in order; an apostrophe is no mark.
-
-    All pairs of marks that keyboards type count, of several languages: straight and curly, low and
-    high, angle and corner brackets.
-
-    >>> quoted_texts("a sign that says 'STOP' beside the dog's “bowl”")
-    ('STOP', 'bowl')
-    """
-    return tuple(map(text_of, QUOTED.finditer(prompt)))
-
-
 class WantedText(NamedTuple):
     """A text that is to be drawn, and where it begins and ends with its marks."""
 
@@ -90,31 +78,23 @@ class WantedText(NamedTuple):
 
 
 def places_of_texts(prompt: str) -> list[WantedText]:
-    """Return the texts that `wanted_texts` gives with their places.
+    """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
+
+    All pairs of marks that keyboards type count, of several languages; an apostrophe is no mark.
+    Without quotation marks a text is told by what says it and by its capitals; in small letters it
+    is one only where a sign, a shirt or the like says it, or after "with the words". What a cat or
+    a person says is no such text.
 
     >>> places_of_texts("a cake with the words Happy 40th")
     [WantedText(text='Happy 40th', start=22, end=32)]
+    >>> places_of_texts("he reads a book"), places_of_texts("the dog's “bowl”")[0].text
+    ([], 'bowl')
     """
     quotations = [WantedText(text_of(match), *match.span()) for match in QUOTED.finditer(prompt)]
     return quotations or [
         WantedText(text_of(match), *match.span(match.lastindex or 0))
         for match in _BARE.finditer(prompt)
     ]
-
-
-def wanted_texts(prompt: str) -> tuple[str, ...]:
-    """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
-
-    Without quotation marks a text is told by what says it and by its capitals; in small letters it
-    is one only where a sign, a shirt or the like says it, or after "with the words". What a cat or
-    a person says is no such text.
-
-    >>> wanted_texts("a sign that says Deep Learning on a wall"), wanted_texts("he reads a book")
-    (('Deep Learning',), ())
-    >>> wanted_texts("a mug that says 'No'"), wanted_texts("a shirt with Carpe Diem written on it")
-    (('No',), ('Carpe Diem',))
-    """
-    return tuple(place.text for place in places_of_texts(prompt))
 
 
 def without_wrapping(prompt: str) -> str:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
-from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.extras import needing
@@ -21,6 +20,7 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_models.bert.onnx_graph import why_refused
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import read_contents
 from pqpp_models.targets import check_limits, resolve_targets, unscale_targets
 from pqpp_models.torch_predictor import fine_tuned_card, processor_files
 
@@ -48,6 +48,7 @@ class OnnxBertPredictor(Predictor):
     supervised = True
     made_by = "`pqpp models export FOLDER` of a text predictor"
     chunk_size = 16384
+    read_rows = staticmethod(read_contents)
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class OnnxBertPredictor(Predictor):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_backbones.encoder.tokens import encode, length_sorted, padded
 
-        prompts = [content(row) for row in rows]
+        prompts = [prompt.normalised for prompt in rows]
         encoded = encode(self.tokenizer, prompts, self.config["max_length"])
         pad_id = self.tokenizer.pad_token_id or 0
         scores = np.empty((len(rows), len(self.targets)))

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.prompt.prompt import Prompt
+from pqpp_models.prompts import read_contents
 from pqpp_models.targets import unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -22,6 +23,7 @@ class BertPredictor(TorchPredictor):
     processor_class = "AutoTokenizer"
     inputs = "text"
     made_by = "pqpp train bert"
+    read_rows = staticmethod(read_contents)
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
@@ -35,11 +37,11 @@ class BertPredictor(TorchPredictor):
     def _try(self) -> None:
         self.predict(["a cat"])
 
-    def _encode(self, prompts: Sequence[str]) -> list[list[int]]:
+    def _encode(self, prompts: Sequence[Prompt]) -> list[list[int]]:
         from pqpp_backbones.encoder.tokens import encode
 
         length = self.model.config.max_length
-        return encode(self.processor, [content(prompt) for prompt in prompts], length)
+        return encode(self.processor, [prompt.normalised for prompt in prompts], length)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_backbones.encoder.encoding import score

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
+from pqpp_models.prompts import read_contents
 from pqpp_models.targets import resolve_targets, target_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
 from pqpp_models.text.reading.known_words import KnownWords, repeats
@@ -62,6 +63,7 @@ class CalibratedPredictor(Predictor):
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
+    read_rows = staticmethod(read_contents)
 
     @property
     @abstractmethod
@@ -76,10 +78,10 @@ class CalibratedPredictor(Predictor):
             prompts: what `texts_of` gave of them.
         """
 
-    def ignored_of(self, prompt: str) -> str:
-        """Return what was not read of a prompt, as its reader tells it."""
-        reading = read_prompt(prompt)
-        return "; ".join(filter(None, (reading.told, self._unread(reading.text))))
+    def ignored_of(self, prompt: str | Prompt) -> str:
+        """Return what was not read of a prompt, and what of it is not understood."""
+        read = prompt if isinstance(prompt, Prompt) else Prompt.read(prompt)
+        return "; ".join(filter(None, (read.not_read, self._unread(read.normalised))))
 
     def _unread(self, text: str) -> str:
         """Return what is not understood of what is read of a prompt, in words."""
@@ -114,7 +116,7 @@ class CalibratedPredictor(Predictor):
         columns = [self.targets.index(target) for target in targets]
         return np.clip(priors[columns].astype(float), *self._limits(targets))
 
-    def _predict(self, prompts: list[str], targets: tuple[str, ...], doubts: bool) -> Uncertain:
+    def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
         texts = texts_of(prompts)
@@ -132,7 +134,8 @@ class CalibratedPredictor(Predictor):
             garbled = self.known_words.garbled(texts)
             if isinstance(self.known_words, KnownWords):
                 for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
-                    if len(text) < len(prompt) / 2 and repeats(normalise(prompt).split()):
+                    typed = prompt.text
+                    if len(text) < len(typed) / 2 and repeats(normalise(typed).split()):
                         garbled[at] = 1.0
             known = np.minimum(self.known_words.weights(texts), 1 - garbled)
             # What stands for a garbled text is worse than the average of all prompts.
@@ -143,7 +146,7 @@ class CalibratedPredictor(Predictor):
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def _try(self) -> None:
-        found = self._predict(["a cat on 2 mats"], self.targets, doubts=True)
+        found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
         if not all(np.isfinite(numbers).all() for numbers in found):
             raise ValueError("what it predicts are no numbers")
 
@@ -153,10 +156,9 @@ class CalibratedPredictor(Predictor):
         return {**prefixed("calibration.", self.calibration), **known}
 
 
-def texts_of(prompts: Sequence[str]) -> list[str]:
-    """Return what a text predictor reads of prompts as they were typed: their contents."""
-    readings = [read_prompt(prompt) for prompt in prompts]
-    return [reading.text for reading in readings]
+def texts_of(prompts: Sequence[Prompt]) -> list[str]:
+    """Return what a text predictor reads of prompts: their contents in one spelling."""
+    return [prompt.normalised for prompt in prompts]
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     """Return what a prompt asks for, as far as it can be told by its words.
 
     Args:
-        prompt: What `read_prompt` took for its content.
+        prompt: The content of a `Prompt`.
 
     >>> for skill in skills_in("nine red dogs left of a sign that says 'STOP'"):
     ...     print(f"{skill.name}: it {skill.says}: {skill.plain}")

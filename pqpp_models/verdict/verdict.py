@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import readable_words
 from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
@@ -279,7 +279,7 @@ def _with_costs(
 ) -> list[PromptVerdict]:
     """Return verdicts with what skills cost, and words where no skill costs enough."""
     contents = [
-        "" if math.isnan(judged.easier_than_people) else read_prompt(judged.prompt).content
+        "" if math.isnan(judged.easier_than_people) else Prompt.read(judged.prompt).content
         for judged in verdicts
     ]
     asked = [skills_in(content) for content in contents]
@@ -304,7 +304,7 @@ def _costs(
     texts = list(dict.fromkeys([*filter(None, contents), *plain]))
     if not plain:
         return [[] for _ in contents]
-    values = reference.ranks(predictor.answer(texts, reference.target).values[:, 0])
+    values = reference.ranks(predictor.predict(texts, reference.target)[:, 0])
     ranks = dict(zip(texts, values.tolist(), strict=True))
     return [
         _dearest([(skill, ranks[skill.plain] - ranks[content]) for skill in skills])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pqpp_backbones.prompt.reader import read_prompt
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise
 from pqpp_models import Predictor
 from pqpp_models.verdict.reference import read_reference
@@ -58,12 +58,12 @@ def is_said_as_people_say(case, static, alignment):
 
 
 def is_read(case, static, alignment):
-    return normalise(read_prompt(case["text"]).content) == normalise(case["content"])
+    return normalise(Prompt.read(case["text"]).content) == normalise(case["content"])
 
 
 def is_flag(flag, static, alignment):
-    reading = read_prompt(f"a knight {flag}")
-    return reading.text == "a knight" and {kind for kind, _ in reading.ignored} == {"flag"}
+    reading = Prompt.read(f"a knight {flag}")
+    return reading.normalised == "a knight" and {kind for kind, _ in reading.set_aside} == {"flag"}
 
 
 JUDGES = {

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pqpp_backbones.pretrained import Model
-from pqpp_backbones.prompt.quoted import wanted_texts
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
@@ -292,4 +292,4 @@ def wanted_text(picture: Picture) -> str:
     given = asked(picture, "text")
     if given:
         return given if isinstance(given, str) else " ".join(given)
-    return " ".join(wanted_texts(picture.prompt))
+    return " ".join(Prompt.read(picture.prompt).texts)

@@ -182,7 +182,7 @@ def read(
         (*layers, difficulty_features(prompts, network.tables)),
         count_pieces(prompts),
         None if sentence_encoder is None else sentence_encoder.embed(prompts),
-        None if base is None else network.answer(list(prompts), base).values[:, 0],
+        None if base is None else network.predict(list(prompts), base)[:, 0],
     )
 
 

@@ -339,7 +339,7 @@ def fit(
     starts = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
     parts = [texts[at : at + _CHUNK] for at in starts]
     reading = join_readings([read(network, sentence_encoder, part, base) for part in parts])
-    far = network.answer(texts, uncertainty=True).far
+    far = network.predict_with_uncertainty(texts).far
     head = Head(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}

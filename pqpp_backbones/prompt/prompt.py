@@ -11,23 +11,23 @@ import re
 import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
 from pqpp_backbones.prompt.numbers import numbers_in
-from pqpp_backbones.prompt.quoted import QUOTED, quoted_texts, without_wrapping
+from pqpp_backbones.prompt.quoted import QUOTED, places_of_texts, without_wrapping
 from pqpp_backbones.prompt.styles import split_style
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
     from pqpp_backbones.prompt.dialects import Taken
 
-IGNORED = (
+SET_ASIDE = (
     "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
     "markdown", "quotes", "quality", "style", "repetition",
 )  # fmt: skip
-"""What a reader takes away, by kind."""
+"""What is set aside, by kind."""
 
 _SIGN = re.compile(
     r"[\"'`“„«‘”»「『《*_#>\[\](){}<|~+\\]|--|[—–]|::|://|www\.|/imagine|:|\n|\b(?:AND|BREAK)\b"
@@ -121,38 +121,70 @@ _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 
 @dataclass(frozen=True)
-class PromptReading:
-    """What was read in a prompt.
+class Prompt:
+    """A prompt, read once: what it shows, and what of it was set aside.
 
     Attributes:
-        prompt: as it was typed.
-        content: what the picture shall show, in the words of the prompt. Where nothing but syntax
+        text: As it was typed.
+        content: What the picture shall show, in the words of the prompt. Where nothing but syntax
             is there, the prompt itself.
-        ignored: what was taken away, pairs of a kind of `IGNORED` and the text, in that order.
-        unwanted: what the picture shall not show by a negative prompt, ``--no``, a negative weight,
+        set_aside: What was set aside, pairs of a kind of `SET_ASIDE` and the text, in that order.
+        unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
             here.
     """
 
-    prompt: str
+    text: str
     content: str
-    ignored: tuple[tuple[str, str], ...] = ()
+    set_aside: tuple[tuple[str, str], ...] = ()
     unwanted: tuple[str, ...] = ()
 
-    @property
-    def told(self) -> str:
-        """What was taken away, in words; an empty text where nothing was.
+    @classmethod
+    def read(cls, text: str) -> Prompt:
+        """Read a prompt.
 
-        >>> read_prompt("a cat, 4k --ar 16:9 --no dogs").told
+        Args:
+            text: As typed. Of more than 20,000 characters the first ones are read.
+
+        >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
+        >>> prompt.content, prompt.numbers, prompt.unwanted
+        ('three cats on a mat', (3,), ('dogs',))
+        >>> [kind for kind, _ in prompt.set_aside]
+        ['flag', 'flag', 'weight', 'quality', 'quality']
+        """
+        rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
+        taken: Taken = defaultdict(list)
+        quotations: list[str] = []
+        if _SIGN.search(rest):
+            rest = _without_syntax(rest, taken, quotations)
+        rest = _without_repetition(_take_tails(_take_request(rest, taken), taken), taken)
+
+        def as_typed(piece: str) -> str:
+            return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
+
+        rest = as_typed(rest)
+        if not any(taken.values()):
+            return cls(text, text.strip() and text)
+        content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
+        if not any(letter.isalnum() for letter in content):
+            return cls(text, text)
+        pairs = tuple((kind, as_typed(piece)) for kind in SET_ASIDE for piece in taken[kind])
+        return cls(text, content, pairs, tuple(map(as_typed, taken["unwanted"])))
+
+    @property
+    def not_read(self) -> str:
+        """What was set aside, in words; an empty text where nothing was.
+
+        >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").not_read
         'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
         """
         parts: dict[str, list[str]] = defaultdict(list)
-        for kind, text in (*self.ignored, *(("unwanted", text) for text in self.unwanted)):
+        for kind, text in (*self.set_aside, *(("unwanted", text) for text in self.unwanted)):
             parts[kind].append(" ".join(text.split()))
         return "; ".join(f"{kind}: {', '.join(texts)}" for kind, texts in parts.items())
 
     @cached_property
-    def text(self) -> str:
+    def normalised(self) -> str:
         """The content in one spelling: what a network reads."""
         return normalise(self.content)
 
@@ -160,56 +192,27 @@ class PromptReading:
     def is_tags(self) -> bool:
         """Whether the content is a list of tags, as ``1girl, solo, long hair``, and no prose.
 
-        >>> read_prompt("castle, fog, ravens, moonlight").is_tags, read_prompt("a, b and c").is_tags
-        (True, False)
+        >>> [Prompt.read(text).is_tags for text in ("castle, fog, ravens, moonlight", "a, b and c")]
+        [True, False]
         """
         parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
         plain = sum(_OF_PROSE.isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts)
-        has_tags = any(kind == "tag" for kind, _ in self.ignored)
+        has_tags = any(kind == "tag" for kind, _ in self.set_aside)
         return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
 
     @cached_property
-    def quoted(self) -> tuple[str, ...]:
-        """The texts in quotation marks: what shall be written on the picture."""
-        return quoted_texts(self.content)
+    def texts(self) -> tuple[str, ...]:
+        """What shall be written on the picture: what is quoted, else what is said to be there.
+
+        >>> Prompt.read("a sign that says Deep Learning on a wall").texts
+        ('Deep Learning',)
+        """
+        return tuple(text for text, _, _ in places_of_texts(self.content))
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The numbers of things, in order; those inside quotation marks are text."""
         return numbers_in(QUOTED.sub(" ", self.content))
-
-
-@lru_cache(1 << 8)
-def read_prompt(prompt: str) -> PromptReading:
-    """Return a prompt's content, and what was taken away; once of one that is asked for again.
-
-    Args:
-        prompt: as typed. Of more than 20,000 characters the first ones are read.
-
-    >>> reading = read_prompt("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
-    >>> reading.content, reading.numbers, reading.unwanted
-    ('three cats on a mat', (3,), ('dogs',))
-    >>> [kind for kind, _ in reading.ignored]
-    ['flag', 'flag', 'weight', 'quality', 'quality']
-    """
-    text = unicodedata.normalize("NFKC", prompt[:_MOST_CHARACTERS]).rstrip(ENDING)
-    taken: Taken = defaultdict(list)
-    quotations: list[str] = []
-    if _SIGN.search(text):
-        text = _without_syntax(text, taken, quotations)
-    text = _without_repetition(_take_tails(_take_request(text, taken), taken), taken)
-
-    def as_typed(piece: str) -> str:
-        return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
-
-    text = as_typed(text)
-    if not any(taken.values()):
-        return PromptReading(prompt, prompt.strip() and prompt)
-    content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", text)).strip(" ,;|")
-    if not any(letter.isalnum() for letter in content):
-        return PromptReading(prompt, prompt)
-    pairs = tuple((kind, as_typed(piece)) for kind in IGNORED for piece in taken[kind])
-    return PromptReading(prompt, content, pairs, tuple(map(as_typed, taken["unwanted"])))
 
 
 def _without_syntax(text: str, taken: Taken, quotations: list[str]) -> str:

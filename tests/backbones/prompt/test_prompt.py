@@ -5,8 +5,7 @@ import pathlib
 
 import pytest
 
-from pqpp_backbones.prompt.quoted import wanted_texts
-from pqpp_backbones.prompt.reader import IGNORED, read_prompt
+from pqpp_backbones.prompt.prompt import SET_ASIDE, Prompt
 from pqpp_datasets.prompt_text import normalise
 
 DIALECTS = pathlib.Path(__file__).parent / "dialects"
@@ -20,19 +19,19 @@ CASES = [
 def test_there_are_cases_of_each_dialect():
     assert len(CASES) >= 240
     assert {path.stem for path in DIALECTS.glob("*.jsonl")} == {"midjourney", "prose", "web_ui"}
-    assert {kind for case in CASES for kind in case["ignored"]} == set(IGNORED)
+    assert {kind for case in CASES for kind in case["ignored"]} == set(SET_ASIDE)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["prompt"][:40].replace("\n", " "))
 def test_a_prompt_is_read_as_its_case_says(case):
-    reading = read_prompt(case["prompt"])
+    reading = Prompt.read(case["prompt"])
     assert normalise(reading.content) == case["content"]
-    assert {kind for kind, _ in reading.ignored} == set(case["ignored"])
+    assert {kind for kind, _ in reading.set_aside} == set(case["ignored"])
     assert [text.lower() for text in reading.unwanted] == case.get("unwanted", [])
     if "numbers" in case:
         assert list(reading.numbers) == case["numbers"]
     if "quoted" in case:
-        assert list(reading.quoted) == case["quoted"]
+        assert list(reading.texts) == case["quoted"]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def test_a_prompt_is_read_as_its_case_says(case):
     ],
 )
 def test_what_is_told_of_a_mark_is_no_more_than_it(prompt, told):
-    assert read_prompt(prompt).told == told
+    assert Prompt.read(prompt).not_read == told
 
 
 WANTED = json.loads((pathlib.Path(__file__).parent / "wanted_texts.json").read_text("utf-8"))
@@ -57,5 +56,5 @@ WANTED = json.loads((pathlib.Path(__file__).parent / "wanted_texts.json").read_t
 def test_texts_that_prompts_want_drawn():
     """Every text prompt of DrawBench, all of PartiPrompts on writing, and some of all kinds."""
     assert len(WANTED) >= 150
-    wrong = {p: wanted_texts(p) for p, texts in WANTED if list(wanted_texts(p)) != texts}
+    wrong = {p: read for p, texts in WANTED if (read := list(Prompt.read(p).texts)) != texts}
     assert wrong == {}
