@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pqpp_datasets.load import list_benchmarks, load_benchmark
     from pqpp_files.errors import PqppError
     from pqpp_models.bench.run import bench
-    from pqpp_models.predict import predict
+    from pqpp_models.predict import predict, read
     from pqpp_models.predictor import Predictor
     from pqpp_models.registry import list_predictors
     from pqpp_models.text.ridge.fitting import fit
@@ -37,6 +37,7 @@ _HOMES = {
     "list_predictors": "pqpp_models.registry",
     "load_benchmark": "pqpp_datasets.load",
     "predict": "pqpp_models.predict",
+    "read": "pqpp_models.predict",
     "verdict": "pqpp_models.verdict.verdict",
 }
 
@@ -49,6 +50,7 @@ __all__ = [
     "list_predictors",
     "load_benchmark",
     "predict",
+    "read",
     "verdict",
 ]
 

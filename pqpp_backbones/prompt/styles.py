@@ -59,7 +59,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     full_names = _any_of(name for name in names if " " in name)
     part = re.compile(
-        rf"by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?:(?i:(?:an?\s+)?(?:{_any_of(ways)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
         rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{_any_of(ways)}))"

@@ -82,13 +82,25 @@ ODD = frozenset(_ODD_WORDS.split())
 """Words that tell of other languages and of code."""
 
 
-class _Reading(NamedTuple):
-    """What is read of a prompt: how well its words are known, its other language, what is not."""
+class WordsRead(NamedTuple):
+    """What is known of the words of a text.
+
+    Attributes:
+        share: How well they are known, on average: about 0 to 1.
+        language: The other language that it is in, None for English.
+        odd_share: The share of letters in words that nobody knows and that are unlike English.
+        unknown: The words that are in no list.
+    """
 
     share: float
     language: str | None
     odd_share: float
     unknown: list[str]
+
+    @property
+    def is_garbled(self) -> bool:
+        """Whether so much of it is unlike English that its prediction does not count in full."""
+        return self.odd_share > _GARBLED_ABOVE
 
 
 class KnownWords:
@@ -104,7 +116,7 @@ class KnownWords:
         self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
         self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
         # A prompt is asked for two or three times in a row, a word in many prompts.
-        self._read = lru_cache(_TEXTS)(self._reading_of)
+        self.read = lru_cache(_TEXTS)(self._read_words)
         self._values = lru_cache(_CACHED)(self._values_of)
         self._is_known = lru_cache(_CACHED)(self._knows)
 
@@ -144,22 +156,22 @@ class KnownWords:
         Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `garbled` is apart.
         """
         weight = np.clip((self.shares(prompts) - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
-        others = [self._read(prompt).language is not None for prompt in prompts]
+        others = [self.read(prompt).language is not None for prompt in prompts]
         return np.where(others, 0.0, weight)
 
     def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how well the words of each prompt are known, on average: about 0 to 1."""
-        return np.array([self._read(prompt).share for prompt in prompts], dtype=np.float64)
+        return np.array([self.read(prompt).share for prompt in prompts], dtype=np.float64)
 
-    def _reading_of(self, prompt: str) -> _Reading:
+    def _read_words(self, prompt: str) -> WordsRead:
         share, language = self._share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = language_of(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
-            return _Reading(share, language, 0.0, [])
+            return WordsRead(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._share(without_accents(prompt)))
-        return _Reading(share, None, *self._unknown(prompt))
+        return WordsRead(share, None, *self._unknown(prompt))
 
     def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
@@ -169,7 +181,7 @@ class KnownWords:
         without a word that names anything is garbled, and so is one that repeats a word. A single
         word that nobody knows garbles no prompt that names something else.
         """
-        share = np.array([self._read(prompt).odd_share for prompt in prompts])
+        share = np.array([self.read(prompt).odd_share for prompt in prompts])
         steep = _GARBLED_FROM - _GARBLED_ABOVE
         return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
 
@@ -180,10 +192,11 @@ class KnownWords:
         >>> [known.told(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
-        _, language, share, words = self._read(prompt)
-        if language is not None:
-            return f"language: {language} (write the prompt in English)"
-        if share <= _GARBLED_ABOVE:
+        found = self.read(prompt)
+        words = found.unknown
+        if found.language is not None:
+            return f"language: {found.language} (write the prompt in English)"
+        if not found.is_garbled:
             return f"unknown: {words[0]}" if words and not self.weights([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
