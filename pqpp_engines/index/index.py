@@ -22,7 +22,7 @@ import numpy as np
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.paths import expanded, resolved
@@ -62,7 +62,7 @@ class Index:
         with needing("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
-        try:
+        with explained(f"{folder}: a damaged index", "build it again", EngineError):
             self.config = _read_config(self.folder)
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             self.ids: list[str] = table["id"].to_pylist()
@@ -70,9 +70,6 @@ class Index:
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
                 raise ValueError("its files do not belong together")
-        except (OSError, ValueError, TypeError, LookupError) as error:
-            reason = in_a_line(error, named=False)[:200]
-            raise EngineError(f"{folder}: a damaged index ({reason}); build it again") from None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -207,7 +204,7 @@ def build_index(
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
     recall, probes = 1.0, 0
-    try:
+    with explained(f"{factory}: faiss cannot use it here", "name another", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
             raise RuntimeError("a size in its name is 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
@@ -221,9 +218,6 @@ def build_index(
             index.add(part)
         if factory != "Flat":
             recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
-    except (RuntimeError, MemoryError) as error:
-        reason = in_a_line(error, named=False)[-150:]
-        raise EngineError(f"{factory}: faiss cannot use it here ({reason})") from None
     config = {
         "model": model,
         "revision": revision,
