@@ -10,10 +10,10 @@ import importlib
 import sys
 import threading
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 _lock = threading.Lock()
+_PIPELINES = "transformers.pipelines"
 
 
 class Registration:
@@ -33,22 +33,21 @@ class Registration:
         named: Mapping[str, str] | None = None,
     ) -> None:
         self.models, self.pipelines, self.named = models, pipelines, named or {}
-        self._patches = {
-            "transformers.models.auto.configuration_auto": self._register_configs,
-            "transformers.pipelines": self._register_pipelines,
-        }
 
     def register(self) -> None:
         """Register with transformers, now or as soon as it is imported; idempotent."""
         import pqpp_autoload
 
-        for name in self._patches:
+        for name in ("transformers.models.auto.configuration_auto", _PIPELINES):
             pqpp_autoload.when_imported(name, self.patch)
 
-    def patch(self, module: ModuleType) -> None:
+    def patch(self, module: Any) -> None:
         """Register what belongs to an imported module of transformers; idempotent."""
         with _lock:
-            self._patches[module.__name__](module)
+            if module.__name__ == _PIPELINES:
+                return self._register_pipelines(module)
+            for model_type, (config, _) in self.models.items():
+                module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
 
     def announce(self, config_class: Any) -> None:
         """Tell `AutoModel` the model of a configuration; called where the latter is defined."""
@@ -59,10 +58,6 @@ class Registration:
             module.MODEL_MAPPING.register(config_class, model, exist_ok=True)
 
         pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
-
-    def _register_configs(self, module: Any) -> None:
-        for model_type, (config, _) in self.models.items():
-            module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
 
     def _register_pipelines(self, module: Any) -> None:
         from transformers import AutoModel

@@ -9,10 +9,8 @@ image); its best one counts.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +23,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_files.errors import explained
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
+from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import expanded, resolved
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub.card import render_card
@@ -63,7 +62,14 @@ class Index:
             import faiss  # noqa: F401
             import pyarrow as pa
         with explained(f"{folder}: a damaged index", "build it again", EngineError):
-            self.config = _read_config(self.folder)
+            self.config = read_foreign_json(self.folder / CONFIG)
+            texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"{CONFIG}: model, factory or revision is no text")
+            # faiss may read beyond the end of a file that was cut or changed, and end the process.
+            for name in (INDEX, IDS):
+                if sha256_of(self.folder / name) != self.config["sha256"][name]:
+                    raise ValueError(f"{name} is not what was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
@@ -309,28 +315,8 @@ def _write(
         table = pa.table({"id": pa.array(names, pa.large_string())})
         with pa.OSFile(str(beside / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
             out.write_table(table)
-        sums = {name: _checksum(beside / name) for name in (INDEX, IDS)}
-        config = {**config, "vectors": index.ntotal, "crc32": sums}
+        sums = {name: sha256_of(beside / name) for name in (INDEX, IDS)}
+        config = {**config, "vectors": index.ntotal, "sha256": sums}
         (beside / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
         (beside / CARD).write_text(render_card("engines/index", **config), "utf-8")
     return place
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    """Return what index.json says, if the files are those that it was written for.
-
-    faiss may read beyond the end of a file that was cut or changed, and end the process.
-    """
-    config = read_foreign_json(folder / CONFIG)
-    texts = config["model"], config["factory"], config["revision"] or ""
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{CONFIG}: model, factory or revision is no text")
-    for name in (INDEX, IDS):
-        if _checksum(folder / name) != config["crc32"][name]:
-            raise ValueError(f"{name} is not what was written")
-    return config
-
-
-def _checksum(path: Path) -> int:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return zlib.crc32(content)
