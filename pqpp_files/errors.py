@@ -1,7 +1,6 @@
 """The root of all errors that a user reads: what came, what is allowed, what to do."""
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 
 from pqpp_files.visible import visible
@@ -49,8 +48,6 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
 def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
     """Turn whatever a library raises in a block into one line; errors of ours pass.
 
-    What the library warns of besides is no matter of a user.
-
     Args:
         what: What is wrong, with the name of the file.
         remedy: What to do.
@@ -66,10 +63,9 @@ def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Ite
         pqpp_files.errors.FileError: a.npy: no .npy file of numbers (no such file); write one again
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     except PqppError:
         raise
     except Exception as caught:
-        raise error(f"{what} ({in_a_line(caught, named=False)}); {remedy}") from None
+        reason = getattr(caught, "strerror", None) or in_a_line(caught, named=False)
+        raise error(f"{what} ({reason}); {remedy}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ def load_array(
     """
     import numpy as np
 
-    with explained(f"{path}: {form}", "write one again", error):
+    with explained(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
             raise ValueError("several arrays")
