@@ -234,7 +234,7 @@ class BenchPredictors(Compared):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
         if self.eval_results:
-            from pqpp_models.bench.eval_results import write_results
+            from pqpp_models.bench.leaderboard import write_results
 
             named = self.listed_as or self.dataset or ""
             files, lines = write_results(run, self.eval_results, named, not self.listed_as)

@@ -13,7 +13,7 @@ import numpy as np
 from pqpp_datasets.target_columns import measure_of
 from pqpp_files.read_table import read_table
 from pqpp_models.bench.given import KEYS, values_by_prompt
-from pqpp_models.bench.protocol import Cell, Predictions, Result, evaluate_predictions
+from pqpp_models.bench.protocol import Cell, Predictions, evaluate_predictions
 from pqpp_models.bench.run import BenchRun, run_cells
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
@@ -87,24 +87,6 @@ def automatic_cells(
     return cells
 
 
-def human_results(
-    cells: Sequence[Cell],
-    metrics: Mapping[str, Sequence[float | None]],
-    true: Mapping[str, Sequence[float | None]],
-    split: Split,
-) -> list[Result]:
-    """Correlate each metric with what people said, on the prompts that have both.
-
-    Args:
-        cells: The table's columns.
-        metrics: Metric to one value a prompt.
-        true: Target to one true value a prompt.
-        split: What they are of.
-    """
-    judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
-    return evaluate_predictions([judged], metrics, split, cells)
-
-
 def run_automatic_metrics(
     split: Split,
     predictors: Mapping[str, Predictor],
@@ -140,4 +122,6 @@ def run_automatic_metrics(
     if baseline:
         run = run.tested(baseline, progress)
     true = split.true(list(dict.fromkeys(cell.predicted for cell in cells)))
-    return replace(run, results=[*run.results, *human_results(cells, metrics, true, split)])
+    judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
+    of_people = evaluate_predictions([judged], metrics, split, cells)
+    return replace(run, results=[*run.results, *of_people])

@@ -15,7 +15,6 @@ from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_models.bench.given import named_predictor, named_predictors
-from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.protocol import (
     Cell,
     Predictions,
@@ -27,7 +26,7 @@ from pqpp_models.bench.protocol import (
     predict_all,
     published_results,
 )
-from pqpp_models.bench.split import Split
+from pqpp_models.bench.split import Builds, Split, fitted_among, held_out_builds
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import dataset_rows

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
-from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.pairs import read_mappings
 from pqpp_models.targets import target_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
