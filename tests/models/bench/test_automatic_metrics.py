@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from pqpp_models import PredictorError
-from pqpp_models.bench.automatic_metrics import automatic_cells, target_of
 from pqpp_models.bench.given import values_by_prompt
 from pqpp_models.bench.protocol import (
     Cell,
@@ -16,6 +15,7 @@ from pqpp_models.bench.protocol import (
     evaluate_predictions,
     experiment_cells,
 )
+from pqpp_models.bench.run import automatic_cells, target_of
 from pqpp_models.bench.split import Split
 
 
