@@ -129,8 +129,6 @@ def read_pairs(
         PredictorError: A row has no prompt or no image.
     """
     rows = list(rows)
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise PredictorError('a row is no mapping; write {"prompt": "a wave", "images": [image]}')
     prompts = read_prompts(rows)
     pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
