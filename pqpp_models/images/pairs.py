@@ -25,20 +25,14 @@ def read_mappings(rows: Any) -> list[Any]:
         [{'prompt': 'a cat', 'images': []}]
     """
     if hasattr(rows, "cast_column") and hasattr(rows, "features"):
-        rows = undecoded(rows)
+        from datasets import Image
+
+        for name, feature in rows.features.items():
+            if isinstance(feature, Image):
+                rows = rows.cast_column(name, Image(decode=False))
+            elif isinstance(getattr(feature, "feature", None), Image):
+                rows = rows.cast_column(name, type(feature)(Image(decode=False)))
     return list(rows)
-
-
-def undecoded(table: Any) -> Any:
-    """Return a `datasets.Dataset` whose images are read when they are needed, not before."""
-    from datasets import Image
-
-    for name, feature in table.features.items():
-        if isinstance(feature, Image):
-            table = table.cast_column(name, Image(decode=False))
-        elif isinstance(getattr(feature, "feature", None), Image):
-            table = table.cast_column(name, type(feature)(Image(decode=False)))
-    return table
 
 
 ANY = ""
