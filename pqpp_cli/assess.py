@@ -68,8 +68,8 @@ class Gallery(Group):
         Args:
             shown: Further arguments of `verdict_gallery`.
         """
+        from pqpp_feedback.assess.agreement import read_people
         from pqpp_feedback.assess.gallery import verdict_gallery
-        from pqpp_feedback.assess.people import read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         people = read_people(self.people) if self.people else None
@@ -113,7 +113,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise PqppError(f"`output` {self.output}: name a file in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
-            from pqpp_feedback.assess.people import read_people
+            from pqpp_feedback.assess.agreement import read_people
 
             read_people(self.people)
 
@@ -209,8 +209,12 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     def _say_agreement(self) -> None:
         """Say how well each routine's verdicts agree with people, as far as it is known."""
-        from pqpp_feedback.assess.agreement import agreement_by, agreement_in_words
-        from pqpp_feedback.assess.people import read_people, with_people
+        from pqpp_feedback.assess.agreement import (
+            agreement_by,
+            agreement_in_words,
+            read_people,
+            with_people,
+        )
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         if not self.people:
@@ -250,8 +254,7 @@ class AssessAgree(FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_feedback.assess.agreement import agree
-        from pqpp_feedback.assess.people import read_people
+        from pqpp_feedback.assess.agreement import agree, read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))

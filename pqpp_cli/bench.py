@@ -219,8 +219,8 @@ class BenchPredictors(Compared):
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""
-        from pqpp_models.bench.automatic_metrics import NOTE
         from pqpp_models.bench.report import render_report
+        from pqpp_models.bench.run import NOTE
         from pqpp_models.bench.tables import format_results
 
         if self.table == "generalisation":
@@ -234,7 +234,7 @@ class BenchPredictors(Compared):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
         if self.eval_results:
-            from pqpp_models.bench.eval_results import write_results
+            from pqpp_models.bench.leaderboard import write_results
 
             named = self.listed_as or self.dataset or ""
             files, lines = write_results(run, self.eval_results, named, not self.listed_as)
@@ -249,8 +249,7 @@ class BenchPredictors(Compared):
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""
-        from pqpp_models.bench.automatic_metrics import run_automatic_metrics
-        from pqpp_models.bench.run import run_table, with_some_of
+        from pqpp_models.bench.run import run_automatic_metrics, run_table, with_some_of
 
         split, predictors, targets = self.opened()
         for name, predictor in predictors.items():
