@@ -154,7 +154,13 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     person = {"annotator": "user_hash"}
     if "path1" in names:
         sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
-        return FlatRows("preferences", sides, _counted(records))
+        counted = (
+            {**record, "choice": word}
+            for record in records
+            for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False)
+            for _ in range(int(count))
+        )
+        return FlatRows("preferences", sides, counted)
     if "human_preference" in names:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
@@ -181,12 +187,6 @@ def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
             if wins != others or len(judged) == 2:
                 word = "tie" if wins == others else "a" if wins > others else "b"
                 yield {**record, "image_a": image, "image_b": other, "choice": word}
-
-
-def _counted(records: Iterable[Record]) -> Iterator[Record]:
-    for record in records:
-        for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False):
-            yield from [{**record, "choice": word}] * int(count)
 
 
 def _ranked_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:

@@ -340,32 +340,23 @@ def agreements(
     reasons = [""] * annotators
     among = Reason("correlation with those who agree")
     for place in np.flatnonzero(low | trusted.low):
-        facts = (agreement[place], usual, measure)
+        facts = {"agreement": agreement[place], "usual": usual, "measure": measure}
         if not low[place]:
-            facts = (trusted.agreement[place], trusted.usual, among)
-        reasons[place] = _reason(*facts, values[label[place]], share[place])
+            facts = {"agreement": trusted.agreement[place], "usual": trusted.usual}
+            facts["measure"] = among
+        reason = Reason(
+            "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
+            "%(usual).2f",
+            **facts,
+        )
+        if share[place] >= _ONE_LABEL:
+            own = {"label": values[label[place]], "share": 100 * share[place], "low": reason}
+            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own)
+        reasons[place] = reason
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
         measure, votes, shared, agreement, error, label, share, times, usual, ~decided, reasons
-    )
-
-
-def _reason(agreement: float, usual: float, measure: str, label: float, share: float) -> Reason:
-    low = Reason(
-        "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
-        "%(usual).2f",
-        agreement=agreement,
-        measure=measure,
-        usual=usual,
-    )
-    if share < _ONE_LABEL:
-        return low
-    return Reason(
-        "gave %(label)g in %(share).0f%% of the votes; %(low)s",
-        label=label,
-        share=100 * share,
-        low=low,
     )
 
 
