@@ -227,7 +227,16 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         table.rows["model"] = one_text(model, len(table.rows))
     for side in sides:
         if f"model{side}" not in table.rows or kind == "judgments":
-            table.rows[f"model{side}"] = _models_by_name(table, f"image{side}", options)
+            role = f"image{side}"
+            if role not in table.rows:
+                came = f"`model_pattern`: {table.name} has no column of images"
+                raise BenchmarkError(f"{came}; name it by `columns` {role}=COLUMN")
+            images = table.rows[role].cat
+            models = [options.model_of(image) for image in images.categories]
+            rows = table.rows_with(role, (not model for model in models))
+            which = f"which `model_pattern` {options.model_pattern} finds no model in"
+            table.refuse(role, rows, f"{which}; widen it, or correct the name")
+            table.rows[f"model{side}"] = texts_of(images.codes, [name or "?" for name in models])
     if kind == "preferences" and isinstance(path, ForeignFile):
         # Published files have choices between two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
@@ -357,19 +366,6 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         rows["annotator"] = texts_of(places.cat.codes, names)
         which = f"{', '.join(sorted(set(names)))} in the lists of {table.said('label')}"
         table.notes.append(f"annotators: the places {which}, each taken as one person")
-
-
-def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
-    """Return the model that the name of each row's image tells."""
-    if role not in table.rows:
-        remedy = f"name it by `columns` {role}=COLUMN"
-        raise BenchmarkError(f"`model_pattern`: {table.name} has no column of images; {remedy}")
-    images = table.rows[role].cat
-    models = [options.model_of(image) for image in images.categories]
-    rows = table.rows_with(role, (not model for model in models))
-    remedy = "finds no model in; widen it, or correct the name"
-    table.refuse(role, rows, f"which `model_pattern` {options.model_pattern} {remedy}")
-    return texts_of(images.codes, [model or "?" for model in models])
 
 
 def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:

@@ -332,7 +332,12 @@ def agreements(
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always one label, where most others gave another: no chance of few votes.
-    stubborn = (share >= _ONE_LABEL) & (_against(overlap, code, label) >= _LEAST_SHARED)
+    against = np.empty(len(code))  # the share of the others who gave the annotator's commonest
+    for place in np.unique(label):
+        rows = np.flatnonzero(label[overlap.annotator] == place)
+        given_it = np.bincount(overlap.item, code == place)[overlap.item[rows]]
+        against[rows] = (given_it - (code[rows] == place)) / overlap.others[rows]
+    stubborn = (share >= _ONE_LABEL) & (overlap.sums(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -394,17 +399,6 @@ def _beyond_chance(votes: Shared, apart: np.ndarray, expected: np.ndarray):
         mean = votes.sums(apart) / votes.sums()
         expected = np.where(expected > 1e-12, expected, np.nan)
         return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
-
-
-def _against(votes: Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Count the votes where under half of the others gave the annotator's commonest label."""
-    theirs = np.empty(len(code))
-    for place in np.unique(label):
-        rows = np.flatnonzero(label[votes.annotator] == place)
-        given = np.bincount(votes.item, code == place)
-        has_label = code[rows] == place
-        theirs[rows] = (given[votes.item[rows]] - has_label) / votes.others[rows]
-    return votes.sums(theirs < 0.5)
 
 
 @dataclass(frozen=True)

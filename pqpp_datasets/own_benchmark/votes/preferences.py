@@ -210,28 +210,21 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
     numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
     if numbers:
-        form, sign = _form_of_numbers(table, numbers, options), 1.0
-        if form == "share":
-            sign = _SHARES.get(table.said("choice"), 1.0)
+        called = table.said("choice")
+        fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
+        if options.scale in NUMBER_FORMS or called in _SHARES:
+            fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
+        if len(fitting) != 1:
+            raise BenchmarkError(
+                f"{table.name}: {called} holds the numbers {', '.join(sorted(numbers))}, which do "
+                f"not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
+            )
+        form = fitting[0]
+        sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
         words |= {number: sign * value for number, value in NUMBER_FORMS[form].items()}
         first = [number for number, value in words.items() if value == 1][-1]
         table.notes.append(f"choices: numbers read as {form}, {first} for the first model")
     return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
-
-
-def _form_of_numbers(table: LongTable, numbers: set[str], options: BuildOptions) -> str:
-    """Return which of `NUMBER_FORMS` the numbers are: as told, or where only one has them all."""
-    if options.scale in NUMBER_FORMS:
-        return options.scale
-    if table.said("choice") in _SHARES:
-        return "share"
-    fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
-    if len(fitting) == 1:
-        return fitting[0]
-    raise BenchmarkError(
-        f"{table.name}: {table.said('choice')} holds the numbers {', '.join(sorted(numbers))}, "
-        f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
-    )
 
 
 def _without_names(rows: Any, scale: Scale) -> Any:
