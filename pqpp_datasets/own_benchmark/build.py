@@ -199,14 +199,14 @@ def _opened(
     if "judgments" not in opened:
         raise BenchmarkError("`from_format` is about judgments; name the file so")
     foreign = [read_foreign(path, options) for _, path in files["judgments"]]
-    kinds = {file.flat.kind for file in foreign}
+    kinds = {file.kind for file in foreign}
     if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
         came = f"{' and '.join(sorted(kinds))} came, beside {' and '.join(files)}"
         raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
     del opened["judgments"]
     opened[kinds.pop()] = [(None, file) for file in foreign]
     if options.scale is None and options.labels is None:
-        options = replace(options, scale=foreign[0].flat.scale)
+        options = replace(options, scale=foreign[0].scale)
     return opened, options
 
 

@@ -7,6 +7,7 @@ A row has the fields of the file under their own names, nested ones with dots be
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
@@ -34,6 +35,8 @@ class FlatRows:
         rows: Each with the place of its record, from 0, under `ROW`.
         notes: What is to be said of them, a line each.
         scale: What the labels mean, where the format tells.
+        path: The file.
+        names: Further columns that it has, or may have, besides those of the rows.
     """
 
     kind: str
@@ -41,6 +44,8 @@ class FlatRows:
     rows: Iterable[Record]
     notes: Sequence[str] = ()
     scale: str | None = None
+    path: Path = Path()
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

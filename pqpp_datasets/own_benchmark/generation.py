@@ -94,8 +94,17 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     of_images, notes = image_scores(rule, matrix, scale), []
     if rule == "robust":
-        measure = "rate" if scale.level == "nominal" else measure
-        of_images, note = _robust(votes, counted)
+        people, given = votes.annotator[counted], values
+        if scale.level == "nominal":
+            measure, given = "rate", scale.is_positive(values).astype(np.float64)
+        about = (people, votes.item[counted], votes.prompt[counted], given)
+        of_images, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
+        note = "robust: no vote counts"
+        if counted.size:
+            there = weight[np.unique(people)]
+            little = int((there < 0.5 * np.median(there)).sum())
+            note = f"robust: weights of {len(there)} annotators from {there.min():.2f} to "
+            note += f"{there.max():.2f}, {little} under half of the usual"
         notes.append(note)
     if left := int(np.isnan(scored).sum()):
         notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
@@ -117,23 +126,6 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         counted=counted,
         image_scores=of_images,
         notes=(*votes.notes, *notes),
-    )
-
-
-def _robust(votes: Votes, counted: np.ndarray) -> tuple[np.ndarray, str]:
-    """Return the weighted mean of each image's votes that count, and what is to be said of it."""
-    if not counted.size:
-        return np.full(len(votes.first), np.nan), "robust: no vote counts"
-    value, annotator = votes.value[counted], votes.annotator[counted]
-    if votes.scale.level == "nominal":
-        value = votes.scale.is_positive(value).astype(np.float64)
-    about = (annotator, votes.item[counted], votes.prompt[counted], value)
-    means, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
-    there = weight[np.unique(annotator)]
-    little = int((there < 0.5 * np.median(there)).sum())
-    return means, (
-        f"robust: weights of {len(there)} annotators from {there.min():.2f} to {there.max():.2f}, "
-        f"{little} under half of the usual"
     )
 
 

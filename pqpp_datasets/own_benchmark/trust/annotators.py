@@ -16,6 +16,7 @@ with it little more than bad ones. So what the others say is averaged by weights
 and then are each annotator's correlation with it (0 where that is negative), round after round.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -324,10 +325,12 @@ def agreements(
         agreement, error = overlap.correlations(value, overlap.of_others(value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
-        agreement, error = _weighted_kappas(overlap, code)
+        agreement, error = _kappas(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _kappas(overlap, code, len(values))
+        agreement, error = _kappas(
+            overlap, ((code == n).astype(np.float64) for n in range(len(values)))
+        )
     shared = np.bincount(overlap.annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
@@ -365,38 +368,23 @@ def agreements(
     )
 
 
-def _kappas(votes: Shared, code: np.ndarray, labels: int):
-    """Return Cohen's kappa of each annotator with the others, and its standard error.
+def _kappas(votes: Shared, columns: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return kappa of each annotator with the others, and its standard error.
 
-    The error is that of the observed disagreement, at the expected one: it does not vanish for
-    somebody who always gives one label.
+    Two votes are as far apart as the sum of their squared differences in some columns: of a column
+    for each label it is Cohen's kappa, of the labels' places alone that with quadratic weights. The
+    error is that of the observed disagreement, at the expected one: it does not vanish for somebody
+    who always gives one label.
     """
-    alike = np.zeros(len(code))
-    expected = np.ones(votes.annotators)
+    apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
     number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
-        for label in range(labels):
-            has_label = code == label
-            theirs = votes.of_others(has_label.astype(np.float64))
-            alike += has_label * theirs
-            expected -= votes.sums(has_label) / number * votes.sums(theirs) / number
-    return _beyond_chance(votes, 1 - alike, expected)
-
-
-def _weighted_kappas(votes: Shared, code: np.ndarray):
-    """Return kappa with quadratic weights and its standard error, as `_kappas`."""
-    place = code.astype(np.float64)
-    theirs, squares = votes.of_others(place), votes.of_others(place * place)
-    number = votes.sums()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        expected = (votes.sums(place * place) + votes.sums(squares)) / number
-        expected -= 2 * votes.sums(place) * votes.sums(theirs) / number**2
-    return _beyond_chance(votes, place * place - 2 * place * theirs + squares, expected)
-
-
-def _beyond_chance(votes: Shared, apart: np.ndarray, expected: np.ndarray):
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = votes.sums(apart) / votes.sums()
+        for own in columns:
+            theirs, squares = votes.of_others(own), votes.of_others(own * own)
+            apart += own * own - 2 * own * theirs + squares
+            expected += (votes.sums(own * own) + votes.sums(squares)) / number
+            expected -= 2 * votes.sums(own) * votes.sums(theirs) / number**2
+        mean = votes.sums(apart) / number
         expected = np.where(expected > 1e-12, expected, np.nan)
         return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
 
