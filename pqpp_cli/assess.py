@@ -28,7 +28,6 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
-    from pqpp_feedback.assess.assessor import Assessor
     from pqpp_feedback.assess.pictures import Picture
     from pqpp_feedback.assess.run import AssessShard
 
@@ -124,7 +123,15 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         pictures = [] if self.evidence else self._pictures()  # before a model is loaded
         assessors = self.open()
         if self.evidence:
-            self._score_again(assessors)
+            from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
+
+            rows = recompute(read_verdicts(self.evidence), assessors)
+            first = next(rows, None)
+            if first is None:
+                names = " or ".join(assessor.name for assessor in assessors)
+                raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+            count = write_verdicts(self.output, itertools.chain([first], rows))
+            note(f"{count} rows scored again: {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
@@ -166,17 +173,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         if self.has_many_workers:
             del job.assessors  # each worker has its own
         return job, settings, self.output
-
-    def _score_again(self, assessors: Sequence[Assessor]) -> None:
-        from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
-
-        rows = recompute(read_verdicts(self.evidence or ""), assessors)
-        first = next(rows, None)
-        if first is None:
-            names = " or ".join(assessor.name for assessor in assessors)
-            raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
-        count = write_verdicts(self.output, itertools.chain([first], rows))
-        note(f"{count} rows scored again: {self.output}")
 
     def _pictures(self) -> list[Picture]:
         """Find the images, and say which cannot be assessed."""

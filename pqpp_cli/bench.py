@@ -224,7 +224,13 @@ class BenchPredictors(Compared):
         from pqpp_models.bench.tables import format_results
 
         if self.table == "generalisation":
-            return self._generalisation()
+            from pqpp_models.bench.generalisation import format_generalisation, generalise
+
+            place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
+            asked = (self.predictors, self.targets, self.scores)
+            results, notes = generalise(*place, *asked, sys.stderr.isatty())
+            note(*notes)
+            return emit(format_generalisation(self.style, results), self.output)
         run = self._run()
         note(*run.builds.notes)
         beside = self.table == "main" and self.published
@@ -271,15 +277,6 @@ class BenchPredictors(Compared):
         fitted_to = self.fitted_to or "mscoco"
         run = run_table(split, predictors, targets, self.table, fitted_to, progress)
         return run.tested(self.baseline, progress) if self.baseline else run
-
-    def _generalisation(self) -> None:
-        from pqpp_models.bench.generalisation import format_generalisation, generalise
-
-        place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
-        asked = (self.predictors, self.targets, self.scores)
-        results, notes = generalise(*place, *asked, sys.stderr.isatty())
-        note(*notes)
-        emit(format_generalisation(self.style, results), self.output)
 
 
 class BenchRichhf(DataDir, FigureTables, Command):
