@@ -54,7 +54,10 @@ def start() -> None:
 
             arm()  # what Python does from here on to our first line is guarded, too
         for module_name, plugin in _PLUGINS:
-            _arrange(module_name, plugin)
+            try:
+                when_imported(module_name, _patch_with(plugin))
+            except Exception as error:
+                _warn(error, plugin)
     except Exception as error:
         _warn(error, *plugins())
 
@@ -62,13 +65,6 @@ def start() -> None:
 def plugins() -> list[str]:
     """Return the modules of ours that register something, in order."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
-
-
-def _arrange(module_name, plugin):
-    try:
-        when_imported(module_name, _patch_with(plugin))
-    except Exception as error:
-        _warn(error, plugin)
 
 
 def _is_the_command():
@@ -90,7 +86,8 @@ def is_disabled() -> bool:
 def when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
     """Call `callback(module)` now if the module is imported, else right after its first import."""
     module = sys.modules.get(module_name)
-    if module is not None and not _is_initializing(module):
+    spec = getattr(module, "__spec__", None)
+    if module is not None and not getattr(spec, "_initializing", False):
         callback(module)
         return
     _callbacks.setdefault(module_name, []).append(callback)
@@ -121,10 +118,6 @@ def _is_installed(package):
 
     folders = Path(package.__file__).parents[1].glob(f"{package.__name__}[-.]*")
     return any(path.suffix in (".dist-info", ".egg-info") for path in folders)
-
-
-def _is_initializing(module):
-    return getattr(getattr(module, "__spec__", None), "_initializing", False)
 
 
 class _Finder:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
+from pqpp_files.errors import explained
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import check_output_folder, expanded
@@ -103,12 +104,9 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     if expected is None:
         return {}
     path = folder / WEIGHTS
-    try:
+    remedy = "name a folder that save_pretrained wrote"
+    with explained(f"{path} cannot be read", remedy, ModelError):
         content = path.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{path} cannot be read ({error.strerror}); name a folder that save_pretrained wrote"
-        ) from None
     if sha256_of_parts([content]) != expected:
         raise ModelError(
             f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
@@ -201,12 +199,9 @@ def write_checkpoint(
             arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
             contents[WEIGHTS] = save(arrays)
             full["weights_sha256"] = sha256_of_parts([contents[WEIGHTS]])
-        try:
+        remedy = "correct the predictor's details"
+        with explained(f"{CONFIG} cannot be written", remedy, ModelError):
             text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
-        except ValueError:
-            raise ModelError(
-                f"{CONFIG} cannot hold NaN or infinite numbers; correct the predictor's details"
-            ) from None
         contents[CONFIG] = f"{text}\n".encode()
         for name, content in contents.items():
             (beside / name).write_bytes(content)

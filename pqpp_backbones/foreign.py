@@ -150,9 +150,17 @@ def building_within(*folders: Path) -> Iterator[None]:
         yield
         return
     tensors, size = (sum(column) for column in zip(*headers, strict=True))
-    for folder in folders:
-        for path in sorted(folder.rglob("*config*.json")):
-            _refuse_counts(path, tensors)
+    # What reads a count of layers may write a text for each, before anything is built.
+    for path in (path for folder in folders for path in sorted(folder.rglob("*config*.json"))):
+        for key, value in (item for mapping in mappings_in(path) for item in mapping.items()):
+            numbers = value if isinstance(value, list) else [value]
+            # NaN, which is equal to nothing, would hide what comes after it.
+            most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
+            if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
+                raise ModelError(
+                    f"{path}: {key!r} is {most:.3g}, but there are weights of {tensors} tensors; "
+                    f"{_AGAIN}"
+                )
     import torch.nn.modules.module as torch_module
 
     thread = threading.get_ident()
@@ -165,7 +173,7 @@ def building_within(*folders: Path) -> Iterator[None]:
             if left < 0:
                 raise ModelError(
                     f"{folders[0]}: config.json describes a model that is larger than its weights; "
-                    "save or download it again"
+                    f"{_AGAIN}"
                 )
 
     with (
@@ -173,19 +181,3 @@ def building_within(*folders: Path) -> Iterator[None]:
         torch_module.register_module_buffer_registration_hook(count),
     ):
         yield
-
-
-def _refuse_counts(path: Path, tensors: int) -> None:
-    """Refuse a configuration that counts more layers, or the like, than there are tensors.
-
-    What reads it may write a text for each, before anything is built.
-    """
-    for key, value in (item for mapping in mappings_in(path) for item in mapping.items()):
-        numbers = value if isinstance(value, list) else [value]
-        # NaN, which is equal to nothing, would hide what comes after it.
-        most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
-        if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
-            raise ModelError(
-                f"{path}: {key!r} is {most:.3g}, but there are weights of {tensors} tensors; save "
-                "or download it again"
-            )

@@ -17,7 +17,7 @@ from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import building_within, check_foreign
-from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
+from pqpp_files.errors import MissingExtraError, PqppError, explained, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.paths import expanded
@@ -306,12 +306,9 @@ def put_on(model: Any, device: Any) -> Any:
     """
     import torch
 
-    try:
+    remedy = "give cpu, cuda or cuda:NUMBER"
+    with explained(f"`device` is {device!r}", remedy, ModelError):
         return model.to(torch.device(device))
-    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
-        reason = in_a_line(error, named=False).partition(". ")[0]
-        line = f"`device` is {device!r} ({reason:.100}); give cpu, cuda or cuda:NUMBER"
-        raise ModelError(line) from None
 
 
 def usual_device() -> str:

@@ -10,10 +10,10 @@ import importlib
 import sys
 import threading
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 _lock = threading.Lock()
+_PIPELINES = "transformers.pipelines"
 
 
 class Registration:
@@ -33,47 +33,49 @@ class Registration:
         named: Mapping[str, str] | None = None,
     ) -> None:
         self.models, self.pipelines, self.named = models, pipelines, named or {}
-        self._patches = {
-            "transformers.models.auto.configuration_auto": self._register_configs,
-            "transformers.pipelines": self._register_pipelines,
-        }
 
     def register(self) -> None:
         """Register with transformers, now or as soon as it is imported; idempotent."""
         import pqpp_autoload
 
-        for name in self._patches:
+        for name in ("transformers.models.auto.configuration_auto", _PIPELINES):
             pqpp_autoload.when_imported(name, self.patch)
 
-    def patch(self, module: ModuleType) -> None:
+    def patch(self, module: Any) -> None:
         """Register what belongs to an imported module of transformers; idempotent."""
         with _lock:
-            self._patches[module.__name__](module)
+            if module.__name__ != _PIPELINES:
+                for model_type, (config, _) in self.models.items():
+                    module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
+                return
+            from transformers import AutoModel
 
-    def announce(self, config_class: Any) -> None:
-        """Tell `AutoModel` the model of a configuration; called where the latter is defined."""
+            # The pipelines' own modules may be what is importing transformers right now.
+            registry = module.PIPELINE_REGISTRY
+            for task, (path, kind) in self.pipelines.items():
+                if task not in registry.supported_tasks:
+                    impl = _Deferred.of(path)
+                    registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
+                    self._take_names(task, module)
+
+    def announce(self, config_class: Any, processor: str | None = None) -> None:
+        """Tell `AutoModel` and `AutoProcessor` what belongs to a configuration.
+
+        Args:
+            config_class: The model's configuration.
+            processor: "module:Class" of the processor; None where there is none of ours.
+        """
         import pqpp_autoload
 
+        model = self.models[config_class.model_type][1]
+
         def add(module):
-            model = _Deferred.of(self.models[config_class.model_type][1])
-            module.MODEL_MAPPING.register(config_class, model, exist_ok=True)
+            for name, path in (("MODEL_MAPPING", model), ("PROCESSOR_MAPPING", processor)):
+                if path and hasattr(module, name):
+                    getattr(module, name).register(config_class, _Deferred.of(path), exist_ok=True)
 
-        pqpp_autoload.when_imported("transformers.models.auto.modeling_auto", add)
-
-    def _register_configs(self, module: Any) -> None:
-        for model_type, (config, _) in self.models.items():
-            module.CONFIG_MAPPING.register(model_type, _Deferred.of(config), exist_ok=True)
-
-    def _register_pipelines(self, module: Any) -> None:
-        from transformers import AutoModel
-
-        # The pipelines' own modules may be what is importing transformers right now.
-        registry = module.PIPELINE_REGISTRY
-        for task, (path, kind) in self.pipelines.items():
-            if task not in registry.supported_tasks:
-                impl = _Deferred.of(path)
-                registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
-                self._take_names(task, module)
+        for name in ("modeling", "processing"):
+            pqpp_autoload.when_imported(f"transformers.models.auto.{name}_auto", add)
 
     def _take_names(self, ours: str, module: Any) -> None:
         """Let `pipeline` of a task find its default model and those that ship by their names."""
@@ -96,21 +98,6 @@ class Registration:
         for holder in (module, sys.modules["transformers"]):
             if vars(holder).get("pipeline") is original:
                 holder.pipeline = pipeline
-
-
-def announce_processor(config_class: type, path: str) -> None:
-    """Tell `AutoProcessor` which processor a model has; called where its configuration is defined.
-
-    Args:
-        config_class: The model's configuration.
-        path: "module:Class" of the processor.
-    """
-    import pqpp_autoload
-
-    def add(module):
-        module.PROCESSOR_MAPPING.register(config_class, _Deferred.of(path), exist_ok=True)
-
-    pqpp_autoload.when_imported("transformers.models.auto.processing_auto", add)
 
 
 class _Deferred(type):

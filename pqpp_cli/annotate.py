@@ -373,23 +373,21 @@ class AnnotateInvite(StudyFile, Address, Command):
                 self._add_person(store, self.name)
             else:
                 count = 1 if self.shared else self.count
-                links = make_links(store, count, self.role, self.label, self.days, self.shared)
-                self._print_links(store, links)
+                rows = []
+                for token, one in make_links(
+                    store, count, self.role, self.label, self.days, self.shared
+                ):
+                    expires = datetime.fromtimestamp(one.expires / 1000, UTC)
+                    about = (one.id, one.label, one.role, self.link(store, token))
+                    rows.append((*about, expires.isoformat(timespec="minutes")))
+                if self.output is None:
+                    print("\n".join(row[3] for row in rows))
+                else:
+                    import pandas
 
-    def _print_links(self, store: Any, created: Any) -> None:
-        import pandas
-
-        rows = []
-        for token, invitation in created:
-            expires = datetime.fromtimestamp(invitation.expires / 1000, UTC)
-            about = (invitation.id, invitation.label, invitation.role)
-            rows.append((*about, self.link(store, token), expires.isoformat(timespec="minutes")))
-        if self.output is None:
-            for row in rows:
-                print(row[3])
-            return
-        table = pandas.DataFrame(rows, columns=["id", "label", "role", "link", "expires"])
-        emit(table.to_csv(index=False), self.output, is_secret=True)
+                    columns = ["id", "label", "role", "link", "expires"]
+                    text = pandas.DataFrame(rows, columns=columns).to_csv(index=False)
+                    emit(text, self.output, is_secret=True)
 
     def _add_person(self, store: Any, name: str) -> None:
         """Add a person with a password, or give one that is there another password."""

@@ -28,7 +28,6 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
-    from pqpp_feedback.assess.assessor import Assessor
     from pqpp_feedback.assess.pictures import Picture
     from pqpp_feedback.assess.run import AssessShard
 
@@ -68,8 +67,8 @@ class Gallery(Group):
         Args:
             shown: Further arguments of `verdict_gallery`.
         """
+        from pqpp_feedback.assess.agreement import read_people
         from pqpp_feedback.assess.gallery import verdict_gallery
-        from pqpp_feedback.assess.people import read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         people = read_people(self.people) if self.people else None
@@ -113,7 +112,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise PqppError(f"`output` {self.output}: name a file in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
-            from pqpp_feedback.assess.people import read_people
+            from pqpp_feedback.assess.agreement import read_people
 
             read_people(self.people)
 
@@ -124,7 +123,15 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         pictures = [] if self.evidence else self._pictures()  # before a model is loaded
         assessors = self.open()
         if self.evidence:
-            self._score_again(assessors)
+            from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
+
+            rows = recompute(read_verdicts(self.evidence), assessors)
+            first = next(rows, None)
+            if first is None:
+                names = " or ".join(assessor.name for assessor in assessors)
+                raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+            count = write_verdicts(self.output, itertools.chain([first], rows))
+            note(f"{count} rows scored again: {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
@@ -167,17 +174,6 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             del job.assessors  # each worker has its own
         return job, settings, self.output
 
-    def _score_again(self, assessors: Sequence[Assessor]) -> None:
-        from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
-
-        rows = recompute(read_verdicts(self.evidence or ""), assessors)
-        first = next(rows, None)
-        if first is None:
-            names = " or ".join(assessor.name for assessor in assessors)
-            raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
-        count = write_verdicts(self.output, itertools.chain([first], rows))
-        note(f"{count} rows scored again: {self.output}")
-
     def _pictures(self) -> list[Picture]:
         """Find the images, and say which cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
@@ -209,8 +205,12 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     def _say_agreement(self) -> None:
         """Say how well each routine's verdicts agree with people, as far as it is known."""
-        from pqpp_feedback.assess.agreement import agreement_by, agreement_in_words
-        from pqpp_feedback.assess.people import read_people, with_people
+        from pqpp_feedback.assess.agreement import (
+            agreement_by,
+            agreement_in_words,
+            read_people,
+            with_people,
+        )
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         if not self.people:
@@ -250,8 +250,7 @@ class AssessAgree(FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_feedback.assess.agreement import agree
-        from pqpp_feedback.assess.people import read_people
+        from pqpp_feedback.assess.agreement import agree, read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))

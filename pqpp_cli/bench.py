@@ -219,12 +219,18 @@ class BenchPredictors(Compared):
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""
-        from pqpp_models.bench.automatic_metrics import NOTE
         from pqpp_models.bench.report import render_report
+        from pqpp_models.bench.run import NOTE
         from pqpp_models.bench.tables import format_results
 
         if self.table == "generalisation":
-            return self._generalisation()
+            from pqpp_models.bench.generalisation import format_generalisation, generalise
+
+            place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
+            asked = (self.predictors, self.targets, self.scores)
+            results, notes = generalise(*place, *asked, sys.stderr.isatty())
+            note(*notes)
+            return emit(format_generalisation(self.style, results), self.output)
         run = self._run()
         note(*run.builds.notes)
         beside = self.table == "main" and self.published
@@ -234,7 +240,7 @@ class BenchPredictors(Compared):
             text += f"\n\n{NOTE}"
         emit(text, self.output)
         if self.eval_results:
-            from pqpp_models.bench.eval_results import write_results
+            from pqpp_models.bench.leaderboard import write_results
 
             named = self.listed_as or self.dataset or ""
             files, lines = write_results(run, self.eval_results, named, not self.listed_as)
@@ -249,8 +255,7 @@ class BenchPredictors(Compared):
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""
-        from pqpp_models.bench.automatic_metrics import run_automatic_metrics
-        from pqpp_models.bench.run import run_table, with_some_of
+        from pqpp_models.bench.run import run_automatic_metrics, run_table, with_some_of
 
         split, predictors, targets = self.opened()
         for name, predictor in predictors.items():
@@ -272,15 +277,6 @@ class BenchPredictors(Compared):
         fitted_to = self.fitted_to or "mscoco"
         run = run_table(split, predictors, targets, self.table, fitted_to, progress)
         return run.tested(self.baseline, progress) if self.baseline else run
-
-    def _generalisation(self) -> None:
-        from pqpp_models.bench.generalisation import format_generalisation, generalise
-
-        place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
-        asked = (self.predictors, self.targets, self.scores)
-        results, notes = generalise(*place, *asked, sys.stderr.isatty())
-        note(*notes)
-        emit(format_generalisation(self.style, results), self.output)
 
 
 class BenchRichhf(DataDir, FigureTables, Command):

@@ -297,7 +297,7 @@ class ModelsPush(Push, Command):
         if self.benchmark is None:
             return {}
         from pqpp_hub.eval_results import results_file
-        from pqpp_models.bench.eval_results import evaluated
+        from pqpp_models.bench.leaderboard import evaluated
 
         text, lines = evaluated(name, self.benchmark, sys.stderr.isatty())
         note(*lines)
@@ -338,7 +338,7 @@ class ModelsSubmit(Command):
         """Measure, propose, and print what was done."""
         from pqpp_hub.eval_results import submit
         from pqpp_hub.push import require_repository_id
-        from pqpp_models.bench.eval_results import evaluated
+        from pqpp_models.bench.leaderboard import evaluated
 
         require_repository_id(self.predictor)
         text, lines = evaluated(self.predictor, self.benchmark, sys.stderr.isatty())

@@ -115,7 +115,14 @@ class Predict(
             return self.work_on_shards(self.file, self.output, self._job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if self.verdict:
-            self._refuse_other_target(predictor)
+            from pqpp_models.verdict.reference import read_reference
+
+            about = read_reference(predictor).target
+            if about not in (self.targets or (about,)):
+                raise PqppError(
+                    f"`verdict`: it is about {about}, and `targets` are "
+                    f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
+                )
         source = self._source(predictor)
         explainer: Any = None
         if self.explain:
@@ -233,17 +240,6 @@ class Predict(
             explained = explainer.explain(columns["prompt"])
             text += "\n\n" + format_explanations(self.style, explained)
         emit(text, self.output)
-
-    def _refuse_other_target(self, predictor: Predictor) -> None:
-        """Refuse targets that the verdict is not about."""
-        from pqpp_models.verdict.reference import read_reference
-
-        about = read_reference(predictor).target
-        if about not in (self.targets or (about,)):
-            raise PqppError(
-                f"`verdict`: it is about {about}, and `targets` are "
-                f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
-            )
 
     def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
         """Predict some thousand prompts at a time, and write a table of all."""

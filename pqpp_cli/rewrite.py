@@ -126,7 +126,16 @@ class Rewrite(
         else:
             emit_columns(rewritten.columns, style, self.output)
         if self.study:
-            self._write_study(ids, rewritten.columns)
+            from pqpp_engines.rewrite import write_study
+
+            if any(rewritten.columns["changed"]):
+                texts = (rewritten.columns["prompt"], rewritten.columns["rewritten"])
+                pairs = self.images_per_prompt or 1
+                count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
+                said = f"a study of {count} prompts is in {self.study}"
+            else:
+                said = "no prompt was rewritten, so there is no study"
+            print(f"pqpp: {said}", file=sys.stderr)
         if rewritten.error is not None:
             raise PqppError(
                 f"{rewritten.error}; from prompt {rewritten.stopped_at + 1} on all stay as they "
@@ -140,17 +149,6 @@ class Rewrite(
         if self.prompts:
             return self.prompts, [str(place) for place in range(len(self.prompts))]
         return read_prompts_and_ids(self.file or "", self.column)
-
-    def _write_study(self, ids: Sequence[str], columns: dict[str, list]) -> None:
-        from pqpp_engines.rewrite import write_study
-
-        if not any(columns["changed"]):
-            print("pqpp: no prompt was rewritten, so there is no study", file=sys.stderr)
-            return
-        texts = (columns["prompt"], columns["rewritten"])
-        pairs = self.images_per_prompt or 1
-        count = write_study(self.study or "", ids, *texts, self.model_name or "", pairs)
-        print(f"pqpp: a study of {count} prompts is in {self.study}", file=sys.stderr)
 
     def _writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
         """Return what gives the candidates of a prompt, and what tells the cost at the end."""

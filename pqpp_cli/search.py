@@ -72,7 +72,7 @@ def print_index(index: Any) -> None:
     """Print what an index holds."""
     from tabulate import tabulate
 
-    config = {name: value for name, value in index.config.items() if name != "crc32"}
+    config = {name: value for name, value in index.config.items() if name != "sha256"}
     rows = [(name, "" if value is None else value) for name, value in config.items()]
     print(tabulate(rows, tablefmt="plain"))
 

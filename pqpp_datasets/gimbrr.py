@@ -157,18 +157,11 @@ def _as_type(cell, kind: pa.DataType):
     return cell
 
 
-BENCHMARKS = (
-    published("gimbrr", features=features_of(_PROMPT_SCHEMA), read=read, files=files),
-    published(
-        "gimbrr-annotations",
-        features=features_of(_ANNOTATION_SCHEMA),
-        read=read_annotations,
-        files=annotation_files,
-    ),
-    published(
-        "gimbrr-automated",
-        features=features_of(_VERDICT_SCHEMA),
-        read=read_automated,
-        files=verdict_files,
-    ),
+BENCHMARKS = tuple(
+    published(name, features=features_of(schema), read=reader, files=paths)
+    for name, schema, reader, paths in (
+        ("gimbrr", _PROMPT_SCHEMA, read, files),
+        ("gimbrr-annotations", _ANNOTATION_SCHEMA, read_annotations, annotation_files),
+        ("gimbrr-automated", _VERDICT_SCHEMA, read_automated, verdict_files),
+    )
 )

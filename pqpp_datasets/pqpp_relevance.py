@@ -64,26 +64,25 @@ def _read_v1_0(folder: Path, split: str) -> pa.Table:
 
 @functools.lru_cache(maxsize=1)  # one file serves three splits
 def _lists_of(path: Path, modified: int) -> list[list[int]]:
-    lists = _columns_of_parquet(path) if path.suffix == ".parquet" else read_pickle(path)
+    if path.suffix == ".parquet":
+        try:
+            table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
+        except (pa.ArrowInvalid, OSError) as error:
+            raise damaged(path, in_a_line(error, named=False)) from None
+        if set(table.column_names) != {"query_index", "image_ids"}:
+            raise damaged(path, "the columns query_index and image_ids are needed")
+        table = table.sort_by("query_index")
+        if table["query_index"].to_pylist() != list(range(table.num_rows)):
+            raise damaged(path, "query_index does not count 0, 1, 2, ...")
+        lists = table["image_ids"].to_pylist()
+    else:
+        lists = read_pickle(path)
     if isinstance(lists, Mapping):
         numbers = range(len(lists))
         lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
     if not isinstance(lists, list | tuple):
         raise damaged(path, "no list with one entry a query")
     return [_image_ids(path, number, entry) for number, entry in enumerate(lists)]
-
-
-def _columns_of_parquet(path: Path) -> list:
-    try:
-        table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
-    except (pa.ArrowInvalid, OSError) as error:
-        raise damaged(path, in_a_line(error, named=False)) from None
-    if set(table.column_names) != {"query_index", "image_ids"}:
-        raise damaged(path, "the columns query_index and image_ids are needed")
-    table = table.sort_by("query_index")
-    if table["query_index"].to_pylist() != list(range(table.num_rows)):
-        raise damaged(path, "query_index does not count 0, 1, 2, ...")
-    return table["image_ids"].to_pylist()
 
 
 def _read_v1_1(folder: Path, split: str) -> pa.Table:

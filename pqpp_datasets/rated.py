@@ -192,24 +192,15 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)
 
 
-BENCHMARKS = (
-    published(
-        "agiqa",
-        features=features_of(_AGIQA_SCHEMA),
-        read=read_agiqa,
-        files=named_files(_AGIQA_FILE),
-    ),
-    published(
-        "genai",
-        features=features_of(_GENAI_SCHEMA, targets_for(GENAI_MODELS, "rating", _RANGE)),
-        read=read_genai,
-        files=named_files(_GENAI_FILE),
-    ),
-    published(
-        "t2v",
-        features=features_of(_T2V_SCHEMA, targets_for(T2V_MODELS, "rating", _RANGE)),
-        read=read_t2v,
-        files=named_files(_T2V_FILE),
-    ),
-    published("tia2", features=features_of(_TIA2_SCHEMA), read=read_tia2, files=tia2_files),
+_GENAI_TARGETS, _T2V_TARGETS = (
+    targets_for(models, "rating", _RANGE) for models in (GENAI_MODELS, T2V_MODELS)
+)
+BENCHMARKS = tuple(
+    published(name, features=features_of(schema, targets), read=reader, files=paths)
+    for name, schema, targets, reader, paths in (
+        ("agiqa", _AGIQA_SCHEMA, (), read_agiqa, named_files(_AGIQA_FILE)),
+        ("genai", _GENAI_SCHEMA, _GENAI_TARGETS, read_genai, named_files(_GENAI_FILE)),
+        ("t2v", _T2V_SCHEMA, _T2V_TARGETS, read_t2v, named_files(_T2V_FILE)),
+        ("tia2", _TIA2_SCHEMA, (), read_tia2, tia2_files),
+    )
 )

@@ -78,6 +78,8 @@ def _plain(kind: type):
 
 _STAND_INS = {
     **{("builtins", kind.__name__): _plain(kind) for kind in (int, float, str)},
+    # How protocols 0 to 2 carry an array's bytes, by this encoding alone.
+    ("_codecs", "encode"): lambda text, encoding: str.encode(text, "latin1"),
     ("numpy", "ndarray"): _ArrayType,
     ("numpy", "dtype"): _Dtype,
     **{(module, "_reconstruct"): lambda *_: _Array() for module in _NUMPY_MODULES},
@@ -93,8 +95,6 @@ _STAND_INS = {
 class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str):
         module = "builtins" if module == "__builtin__" else module  # as protocols 0 to 2 say it
-        if (module, name) == ("_codecs", "encode"):  # how these protocols carry an array's bytes
-            return _encode_latin1
         if (module, name) in _STAND_INS:
             return _STAND_INS[module, name]
         if (module, name) not in _ALLOWED:
@@ -103,12 +103,6 @@ class _RestrictedUnpickler(pickle.Unpickler):
 
     def persistent_load(self, pid):
         raise pickle.UnpicklingError("it refers to objects outside the file")
-
-
-def _encode_latin1(text: str, encoding: str) -> bytes:
-    if encoding != "latin1":
-        raise pickle.UnpicklingError(f"it wants to encode by {encoding!r}, which is not allowed")
-    return text.encode("latin1")
 
 
 def read_pickle(path: Path) -> object:

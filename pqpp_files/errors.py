@@ -1,5 +1,8 @@
 """The root of all errors that a user reads: what came, what is allowed, what to do."""
 
+import contextlib
+from collections.abc import Iterator
+
 from pqpp_files.visible import visible
 
 
@@ -39,3 +42,30 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
     """
     kind, text = type(error).__name__, " ".join(str(error).split())[:300]
     return text if text and not named else f"{kind}: {text}" if text else kind
+
+
+@contextlib.contextmanager
+def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
+    """Turn whatever a library raises in a block into one line; errors of ours pass.
+
+    Args:
+        what: What is wrong, with the name of the file.
+        remedy: What to do.
+        error: The class of what is raised.
+
+    Raises:
+        PqppError: Something was raised; of the class `error`.
+
+    Example:
+        >>> with explained("a.npy: no .npy file of numbers", "write one again"):
+        ...     raise FileNotFoundError("no such file")
+        Traceback (most recent call last):
+        pqpp_files.errors.FileError: a.npy: no .npy file of numbers (no such file); write one again
+    """
+    try:
+        yield
+    except PqppError:
+        raise
+    except Exception as caught:
+        reason = getattr(caught, "strerror", None) or in_a_line(caught, named=False)
+        raise error(f"{what} ({reason}); {remedy}") from None

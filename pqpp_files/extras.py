@@ -1,32 +1,29 @@
 """What to say where an optional package is not installed: the command that installs it."""
 
 import contextlib
-import re
 from collections.abc import Iterator
 
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.foreign.json_values import parse_json
 
 _EXTRAS = {
-    **dict.fromkeys(("torch", "transformers", "accelerate", "peft"), "models"),
-    "diffusers": "apps",
-    "gradio": "demo",
-    **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "onnx"),
-    "sklearn": "plots",
-    **dict.fromkeys(("fastapi", "itsdangerous", "pwdlib", "sqlalchemy"), "annotate"),
-    **dict.fromkeys(("uvicorn", "multipart"), "annotate"),
-    **dict.fromkeys(("cv2", "httpx", "rapidocr"), "assess"),
-    **dict.fromkeys(("skops", "sentence_transformers"), "foreign"),
-    "google_crc32c": "richhf",
-    "lark": "vistar",
-    "matplotlib": "plots",
-    "networkx": "ego-networks",
-    "psycopg": "postgresql",
+    "models": "torch transformers accelerate peft",
+    "apps": "diffusers",
+    "demo": "gradio",
+    "onnx": "onnx onnxruntime onnxscript",
+    "plots": "matplotlib sklearn",
+    "annotate": "fastapi itsdangerous multipart pwdlib sqlalchemy uvicorn",
+    "assess": "cv2 httpx rapidocr",
+    "foreign": "skops sentence_transformers",
+    "richhf": "google_crc32c",
+    "vistar": "lark",
+    "ego-networks": "networkx",
+    "postgresql": "psycopg",
     "ray": "ray",
-    "faiss": "select",
-    **dict.fromkeys(("tensorboard", "trackio", "wandb"), "trackers"),
+    "select": "faiss",
+    "trackers": "tensorboard trackio wandb",
 }
-"""Which extra brings a package, by the name that is imported."""
+"""The packages that an extra brings, by the names that are imported."""
 
 
 def extra_of(package: str) -> str | None:
@@ -36,7 +33,7 @@ def extra_of(package: str) -> str | None:
         >>> extra_of("torch"), extra_of("numpy")
         ('models', None)
     """
-    return _EXTRAS.get(package)
+    return next((extra for extra, brought in _EXTRAS.items() if package in brought.split()), None)
 
 
 def install_command(extra: str) -> str:
@@ -76,6 +73,8 @@ def pinned_requirements(*extras: str) -> list[str]:
     """
     from importlib import metadata
 
+    from packaging.requirements import Requirement
+
     try:
         own = metadata.distribution("pqpp")
     except metadata.PackageNotFoundError:
@@ -84,13 +83,10 @@ def pinned_requirements(*extras: str) -> list[str]:
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
     commit = _direct_url().get("commit_id")
     pinned = [f"{wanted} @ {_source()}@{commit}" if commit else f"{wanted}=={own.version}"]
-    for line in own.requires or []:
-        name, _, condition = line.partition(";")
-        if condition and not any(f'extra == "{extra}"' in condition for extra in extras):
-            continue
-        package = re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0]
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            pinned.append(f"{package}=={metadata.version(package)}")
+    for needed in map(Requirement, own.requires or []):
+        if not needed.marker or any(needed.marker.evaluate({"extra": one}) for one in extras):
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                pinned.append(f"{needed.name}=={metadata.version(needed.name)}")
     return list(dict.fromkeys(pinned))
 
 

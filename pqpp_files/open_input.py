@@ -92,31 +92,27 @@ class Input:
         if self._once is not None:
             self._path, self._once = self._copied(self._once), None
         if not self._is_utf_8:
-            self._make_utf_8()
+            with self._unpacked() as file:
+                encoding = "utf-16" if file.read(2) in UTF_16 else self._encoding or "utf-8"
+            if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
+                with self._unpacked() as file:
+                    content = file.read()
+                try:
+                    text = content.decode(encoding)
+                except UnicodeError as error:
+                    start = getattr(error, "start", 0)  # not every codec says where
+                    line = content[:start].decode(encoding, "ignore").count("\n") + 1
+                    raise FileError(
+                        f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
+                    ) from None
+                self._path = self._copied(io.BytesIO(text.encode("utf-8", "surrogatepass")))
+            self._is_utf_8 = True
         return self._unpacked()
 
     def _unpacked(self) -> io.BufferedReader | gzip.GzipFile:
         with self._path.open("rb") as file:
             is_packed = file.read(2) == _PACKED
         return gzip.open(self._path, "rb") if is_packed else self._path.open("rb")
-
-    def _make_utf_8(self) -> None:
-        """Take a copy in UTF-8 in place of a file in another encoding."""
-        with self._unpacked() as file:
-            encoding = "utf-16" if file.read(2) in UTF_16 else self._encoding or "utf-8"
-        if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
-            with self._unpacked() as file:
-                content = file.read()
-            try:
-                text = content.decode(encoding)
-            except UnicodeError as error:
-                start = getattr(error, "start", 0)  # not every codec says where
-                line = content[:start].decode(encoding, "ignore").count("\n") + 1
-                raise FileError(
-                    f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
-                ) from None
-            self._path = self._copied(io.BytesIO(text.encode("utf-8", "surrogatepass")))
-        self._is_utf_8 = True
 
     @property
     def remedy(self) -> str:

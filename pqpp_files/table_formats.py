@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, explained
 from pqpp_files.foreign.json_values import BOM, value_parser
 from pqpp_files.open_input import Input
 
@@ -302,25 +302,22 @@ class Parquet(Format):
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
-        import pyarrow as pa
         import pyarrow.parquet
 
-        try:
-            with self.source.open() as opened, pa.parquet.ParquetFile(opened) as file:
-                levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-                if len(levels) == 1 and isinstance(levels[0], dict):
-                    self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
-                else:
-                    self.index = [level for level in levels if isinstance(level, str)]
-                names = file.schema_arrow.names
-                taken = self._take(
-                    [n for n in names if self.with_index or not n.startswith(UNNAMED)]
-                )
-                cells = file.read(columns=taken).to_pydict()
-                return {name: cells[name] for name in taken}
-        except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-            reason = in_a_line(error, named=False)
-            raise FileError(f"{self.path}: not Parquet ({reason}); copy it again") from None
+        with (
+            explained(f"{self.path}: not Parquet", "copy it again"),
+            self.source.open() as opened,
+            pyarrow.parquet.ParquetFile(opened) as file,
+        ):
+            levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+            if len(levels) == 1 and isinstance(levels[0], dict):
+                self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
+            else:
+                self.index = [level for level in levels if isinstance(level, str)]
+            names = file.schema_arrow.names
+            taken = self._take([n for n in names if self.with_index or not n.startswith(UNNAMED)])
+            cells = file.read(columns=taken).to_pydict()
+            return {name: cells[name] for name in taken}
 
 
 FORMATS: dict[str, type[Format]] = {

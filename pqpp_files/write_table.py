@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import explained
 
 STYLES = ("csv", "json", "jsonl", "parquet")
 
@@ -68,12 +68,7 @@ def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
 
     arrays = {}
     for name, cells in columns.items():
-        try:
+        what = f"column {name!r} cannot be written as Parquet, which holds one type a column"
+        with explained(what, "write .jsonl"):
             arrays[name] = pa.array(cells)
-        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:150]
-            raise FileError(
-                f"column {name!r} cannot be written as Parquet, which holds one type a column "
-                f"({reason}); write .jsonl"
-            ) from None
     pa.parquet.write_table(pa.table(arrays), path)

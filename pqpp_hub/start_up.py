@@ -50,17 +50,6 @@ def switch_on(folder: Path) -> None:
     (folder / MARK_OF_OFF).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
         write_whole(folder / name, text)
-    _list_for_uninstall(list(START_UP_FILES))
-
-
-def switch_off(folder: Path) -> None:
-    """Take the files away, and leave a mark that an installation does not remove."""
-    (folder / MARK_OF_OFF).touch()
-    for name in START_UP_FILES:
-        (folder / name).unlink(missing_ok=True)
-
-
-def _list_for_uninstall(names: list[str]) -> None:
     # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
     installed = distribution("pqpp")
     record = installed.read_text("RECORD")
@@ -70,6 +59,13 @@ def _list_for_uninstall(names: list[str]) -> None:
         logging.getLogger(__name__).warning(note)
         return
     listed = {line.split(",")[0] for line in record.splitlines()}
-    added = "".join(f"{name},,\n" for name in names if name not in listed)
+    added = "".join(f"{name},,\n" for name in START_UP_FILES if name not in listed)
     if added:
         write_whole(Path(str(installed.locate_file(path))), record + added)
+
+
+def switch_off(folder: Path) -> None:
+    """Take the files away, and leave a mark that an installation does not remove."""
+    (folder / MARK_OF_OFF).touch()
+    for name in START_UP_FILES:
+        (folder / name).unlink(missing_ok=True)

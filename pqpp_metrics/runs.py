@@ -10,7 +10,6 @@ document was not judged.
 from __future__ import annotations
 
 import codecs
-import functools
 import inspect
 import itertools
 import math
@@ -349,12 +348,20 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
     behind = below(lowest_scores, highest_scores)[:, None]
+
+    def document_numbers(rows: Any) -> NDArray[np.int64]:
+        numbers = np.zeros((len(rows), table.shape[1]), dtype=np.int64)
+        for place, row in zip(numbers, np.asarray(rows).tolist(), strict=True):
+            names = list(documents[row])
+            place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
+        return numbers
+
     return Rankings(
         kept,
         np.where(np.isnan(table), behind, table),
         _filled(rows, len(kept), grades, np.nan if keep_unjudged else 0),
         _filled(left_rows, len(kept), left_grades, 0),
-        functools.partial(_numbers_of_names, documents, table.shape[1]),
+        document_numbers,
     )
 
 
@@ -386,15 +393,6 @@ def _filled(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArra
     table = np.full((number, int(sizes.max())), fill, dtype=values.dtype)
     table[rows, np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]] = values
     return table
-
-
-def _numbers_of_names(documents, width, rows):
-    """For some rows a number for each document, higher for a higher name; 0 fills up."""
-    numbers = np.zeros((len(rows), width), dtype=np.int64)
-    for place, row in zip(numbers, np.asarray(rows).tolist(), strict=True):
-        names = list(documents[row])
-        place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
-    return numbers
 
 
 def _flat(parts):

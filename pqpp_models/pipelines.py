@@ -38,15 +38,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
                 "repository with one, like those that the training scripts write"
             )
         check_format(self.model.config.name_or_path, self.model.config)
-        return predictor_class(kind)(
-            self.model,
-            self._needed_processor(predictor_class(kind)),
-            device=self.device,
-            batch_size=self._batch_size or 64,
-        )
-
-    def _needed_processor(self, predictor: type[TorchPredictor]) -> Any:
-        """Return the processor or tokenizer, or say that the one that is needed did not come."""
+        predictor = predictor_class(kind)
         processor = self.processor if self.processor is not None else self.tokenizer
         sees_images = "images" in predictor.inputs
         is_lacking = bool(predictor.processor_class) and processor is None
@@ -56,7 +48,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
                 f"{self.model.config.name_or_path or 'the model'} has no {what} beside it; save or "
                 f"download the predictor again, or give {what}="
             )
-        return processor
+        size = self._batch_size or 64
+        return predictor(self.model, processor, device=self.device, batch_size=size)
 
     def __call__(
         self, inputs: Any, targets: Any = None, batch_size: int | None = None, **kwargs: Any

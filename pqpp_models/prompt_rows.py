@@ -108,7 +108,22 @@ def dataset_rows(
         raise BenchmarkError(
             re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
         ) from None
-    return _with_prompts(rows, dataset, column), split
+    if column not in rows.column_names:
+        raise BenchmarkError(
+            f"`dataset` {dataset}: no column {column!r} among "
+            f"{', '.join(rows.column_names)[:200]}; {_NAME_IT}"
+        )
+    if column != "prompt":
+        if "prompt" in rows.column_names:
+            rows = rows.remove_columns("prompt")
+        rows = rows.rename_column(column, "prompt")
+    for number, prompt in enumerate(rows["prompt"][:], 1):
+        if not isinstance(prompt, str):
+            raise BenchmarkError(
+                f"`dataset` {dataset}, row {number}: {column} is {prompt!r}, a text is needed; "
+                "leave the row out"
+            )
+    return rows, split
 
 
 def with_kept_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
@@ -193,25 +208,6 @@ def _table(dataset: str, column: str) -> Any:
                 f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
             ) from None
     return datasets.Dataset(pa.table(arrays))
-
-
-def _with_prompts(rows: Any, dataset: str, column: str) -> Any:
-    if column not in rows.column_names:
-        raise BenchmarkError(
-            f"`dataset` {dataset}: no column {column!r} among "
-            f"{', '.join(rows.column_names)[:200]}; {_NAME_IT}"
-        )
-    if column != "prompt":
-        if "prompt" in rows.column_names:
-            rows = rows.remove_columns("prompt")
-        rows = rows.rename_column(column, "prompt")
-    for number, prompt in enumerate(rows["prompt"][:], 1):
-        if not isinstance(prompt, str):
-            raise BenchmarkError(
-                f"`dataset` {dataset}, row {number}: {column} is {prompt!r}, a text is needed; "
-                "leave the row out"
-            )
-    return rows
 
 
 def parts_of(rows: Any) -> Iterator[tuple[dict, Any]]:

@@ -217,7 +217,19 @@ def resolve_targets(
     if names is None:
         return tuple(known)
     parts = comma_separated(names) if isinstance(names, str) else list(names)
-    chosen = [_known_target(part, available) for part in parts]
+    chosen = []
+    for part in parts:
+        text = part.strip() if isinstance(part, str) else repr(part)
+        if not (text in available if available is not None else is_target(text)):
+            text = f"{text[:60]} ..." if len(text) > 60 else text
+            if available is not None and is_target(text):
+                raise PredictorError(
+                    f"target {text!r} is not predicted here; available: {', '.join(available)}"
+                )
+            others = f"write <model>_<measure>, the measure one of {', '.join(MEASURES)}"
+            rest = others if available is None else f"available: {', '.join(available)}"
+            raise PredictorError(f"no target is called {text!r}; {did_you_mean(text, known, rest)}")
+        chosen.append(text)
     if not chosen:
         raise PredictorError(
             f"no target was named; choose among {', '.join(known)}, or leave targets out"
@@ -226,18 +238,3 @@ def resolve_targets(
     if repeated:
         raise PredictorError(f"named twice: {', '.join(repeated)}; name each target once")
     return tuple(chosen)
-
-
-def _known_target(name: object, available: Sequence[str] | None) -> str:
-    text = name.strip() if isinstance(name, str) else repr(name)
-    if text in available if available is not None else is_target(text):
-        return text
-    text = f"{text[:60]} ..." if len(text) > 60 else text
-    if available is not None and is_target(text):
-        raise PredictorError(
-            f"target {text!r} is not predicted here; available: {', '.join(available)}"
-        )
-    others = f"write <model>_<measure>, the measure one of {', '.join(MEASURES)}"
-    some = TARGETS if available is None else available
-    rest = others if available is None else f"available: {', '.join(available)}"
-    raise PredictorError(f"no target is called {text!r}; {did_you_mean(text, some, rest)}")

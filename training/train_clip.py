@@ -33,8 +33,7 @@ from pqpp_models.clip.modeling_clip_predictor import (
     prepare,
 )
 from pqpp_models.clip.predictor import ClipPredictor
-from pqpp_models.images.pairs import Pairs, performance, read_pairs, task_of
-from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.pairs import Pairs, performance, read_mappings, read_pairs, task_of
 from pqpp_models.training.data import Rows, correlations, load_rows
 from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor

@@ -33,8 +33,7 @@ from pqpp_models.correlation_cnn.predictor import (
     fit_size,
     matrices_of,
 )
-from pqpp_models.images.pairs import read_pairs, task_of
-from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.pairs import read_mappings, read_pairs, task_of
 from pqpp_models.targets import scale_targets
 from pqpp_models.training.data import Rows, load_rows, scaled_correlations
 from pqpp_models.training.recipe import PredictorRecipe

@@ -31,8 +31,7 @@ from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
-from pqpp_feedback.rahf.heads import layer_rows
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, load_towers
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, layer_rows, load_towers
 from pqpp_feedback.rahf.outputs import VARIANTS
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
 from pqpp_files.errors import PqppError

@@ -285,22 +285,16 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
             with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
                 old.backup(new)
         else:
-            _copy_rows(store, beside)
+            engine = make_engine(sqlite_url(beside))
+            with store.reading() as rows_of, engine.begin() as copied:
+                StudyTable.metadata.create_all(copied)
+                for table in StudyTable.metadata.sorted_tables:
+                    query = select(table).execution_options(yield_per=2_000)
+                    for part in rows_of.connection().execute(query).mappings().partitions():
+                        copied.execute(insert(table), [dict(row) for row in part])
+            engine.dispose()
         with open_sqlite(beside) as copy:
             copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise AnnotationError(f"{store.name} is damaged; go back to an older backup")
     return place
-
-
-def _copy_rows(store: Store, target: Path) -> None:
-    engine = make_engine(sqlite_url(target))
-    try:
-        with store.reading() as old, engine.begin() as new:
-            StudyTable.metadata.create_all(new)
-            for table in StudyTable.metadata.sorted_tables:
-                rows = old.connection().execute(select(table).execution_options(yield_per=2_000))
-                for part in rows.mappings().partitions():
-                    new.execute(insert(table), [dict(row) for row in part])
-    finally:
-        engine.dispose()

@@ -492,7 +492,10 @@ def _choose(db: Transaction, person: Person) -> int | None:
         if work is None:
             return _first_unseen(db, person, "control")
     else:
-        work = _first_free(db, person)
+        about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
+        parts = in_parts(db.order(person.id, "work"))
+        free = ((part, set(db.run(_FREE, part=part, **about).scalars())) for part in parts)
+        work = next((item for part, items in free for item in part if item in items), None)
     control = None
     if work is not None and is_control(place, db.study.control.every, db.study.seed, person.id):
         control = _first_unseen(db, person, "control")
@@ -503,16 +506,6 @@ def _first_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
     given = set(db.run(_GIVEN, person=person.id).scalars())
     order = db.order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in given), None)
-
-
-def _first_free(db: Transaction, person: Person) -> int | None:
-    """Return the first item of a person's order that has a place left."""
-    about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-    for part in in_parts(db.order(person.id, "work")):
-        free_items = set(db.run(_FREE, part=part, **about).scalars())
-        if free_items:
-            return next(item_id for item_id in part if item_id in free_items)
-    return None
 
 
 def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:

@@ -95,7 +95,15 @@ def read_items(
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
     for own in by_prompt.values():
-        _check_prompt(own, where)
+        first, seen = own[0], set()
+        for other in own:
+            if other["prompt"] != first["prompt"]:
+                what = f"prompt_id {other['prompt_id']} has another prompt than in {where(first)}"
+                raise AnnotationError(f"{where(other)}: {what}; give each prompt an id of its own")
+            key = (other["image"], other.get("model", ""))
+            if key in seen:
+                raise AnnotationError(f"{where(other)}: image {key[0]} stands twice in one prompt")
+            seen.add(key)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
     folder = study.root / expanded(study.image_dir or "")
@@ -145,7 +153,17 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
         row = {name: cells[number] for name, cells in table.columns.items()}
         row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
-        _check_row(row, where)
+        if not row["prompt"].strip():
+            raise AnnotationError(f"{where(row)}: prompt is empty; write it or remove the line")
+        if len(row["prompt"]) > _MOST_CHARACTERS:
+            raise AnnotationError(f"{where(row)}: prompt has over {_MOST_CHARACTERS:,} characters")
+        if not row["image"]:
+            raise AnnotationError(f"{where(row)}: image is empty; name it or remove the line")
+        for name, cell in row.items():
+            if "\0" in cell:
+                raise AnnotationError(f"{where(row)}: {name} holds a zero character; remove it")
+            if name in _FLAGS and cell.strip().lower() not in FLAGS:
+                raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; write yes or no")
         if "prompt_id" not in table:
             # Of the text, so that a table that is added later means the same prompts by it.
             row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
@@ -153,35 +171,6 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
             raise AnnotationError(f"{where(row)}: prompt_id is empty; name it, or leave it out")
         rows.append(row)
     return rows
-
-
-def _check_row(row: _Row, where: _Place) -> None:
-    if not row["prompt"].strip():
-        raise AnnotationError(f"{where(row)}: prompt is empty; write it or remove the line")
-    if len(row["prompt"]) > _MOST_CHARACTERS:
-        raise AnnotationError(f"{where(row)}: prompt has over {_MOST_CHARACTERS:,} characters")
-    if not row["image"]:
-        raise AnnotationError(f"{where(row)}: image is empty; name it or remove the line")
-    for name, cell in row.items():
-        if "\0" in cell:
-            raise AnnotationError(f"{where(row)}: {name} holds a zero character; remove it")
-    for name in _FLAGS:
-        if row.get(name, "").strip().lower() not in FLAGS:
-            raise AnnotationError(f"{where(row)}: {name} is {row[name]!r:.40}; write yes or no")
-
-
-def _check_prompt(rows: Sequence[_Row], where: _Place) -> None:
-    """Refuse rows of one prompt that contradict each other."""
-    first = rows[0]
-    seen: set[tuple[str, str]] = set()
-    for row in rows:
-        if row["prompt"] != first["prompt"]:
-            what = f"prompt_id {row['prompt_id']} has another prompt than in {where(first)}"
-            raise AnnotationError(f"{where(row)}: {what}; give each prompt an id of its own")
-        key = (row["image"], row.get("model", ""))
-        if key in seen:
-            raise AnnotationError(f"{where(row)}: image {key[0]} stands twice in one prompt")
-        seen.add(key)
 
 
 def _item(

@@ -114,19 +114,12 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
     lines = []
     for number, row in enumerate(rows):
         if is_image:
-            row[image_column] = _written(row[image_column], folder, number)
+            cell = row[image_column] or {}
+            path, content = Path(cell.get("path") or ""), cell.get("bytes")
+            if content is None and not path.is_file():
+                raise AnnotationError(f"row {number + 1} of the dataset has no image; leave it out")
+            row[image_column] = f"{number:06d}{path.suffix.lower()}"
+            content = path.read_bytes() if content is None else content
+            write_whole(folder / row[image_column], content)
         lines.append(json.dumps(row, ensure_ascii=False, default=str))
     write_whole(table, "\n".join(lines) + "\n")
-
-
-def _written(cell: dict | None, folder: Path, number: int) -> str:
-    """Write an image, and return its name in the table."""
-    cell = cell or {}
-    path, content = Path(cell.get("path") or ""), cell.get("bytes")
-    if content is None:
-        if not path.is_file():
-            raise AnnotationError(f"row {number + 1} of the dataset has no image; leave it out")
-        content = path.read_bytes()
-    name = f"{number:06d}{path.suffix.lower()}"
-    write_whole(folder / name, content)
-    return name

@@ -175,14 +175,26 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
-    study, root = read_study(path), _checked_root(url, root_path)
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
+        raise AnnotationError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
+    root = (urlsplit(url or "").path if root_path is None else root_path).rstrip("/")
+    if root and not re.fullmatch(r"(/[\w.~-]+)+", root):
+        raise AnnotationError(f"--root-path {root!r:.80}: write it like /colours")
+    study = read_study(path)
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
         if workers > 1 and store.is_sqlite:
             raise AnnotationError("--workers: SQLite has one process; use PostgreSQL, or one")
         held.enter_context(store.serving())
-        listener = held.enter_context(_listener(host, port))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            listener = socket.create_server((host, port), family=family, backlog=2048)
+        except (OSError, OverflowError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            line = f"{host} port {port}: {said}; choose others by --host, --port"
+            raise AnnotationError(line) from None
+        held.enter_context(listener)
         secret = read_secret(Path(path).resolve().parent, study.name)
         about: dict[str, Any] = {"allows_http": allows_http, "root_path": root}
         scheme = "http" if certificate is None else "https"
@@ -233,31 +245,6 @@ def app_of_worker() -> Any:
     study = read_study(path)
     _log()
     return create_app(open_store(study), secret=read_secret(path.parent, study.name), **about)
-
-
-def _checked_root(url: str | None, root_path: str | None) -> str:
-    """Return what stands before every path, "" for nothing.
-
-    Raises:
-        AnnotationError: The address or the path cannot be one.
-    """
-    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
-        raise AnnotationError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
-    root = (urlsplit(url or "").path if root_path is None else root_path).rstrip("/")
-    if root and not re.fullmatch(r"(/[\w.~-]+)+", root):
-        raise AnnotationError(f"--root-path {root!r:.80}: write it like /colours")
-    return root
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is any that is free."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        line = f"{host} port {port}: {said}; choose others by --host, --port"
-        raise AnnotationError(line) from None
 
 
 @contextlib.contextmanager

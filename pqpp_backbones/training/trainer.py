@@ -6,7 +6,7 @@ and one that is killed at any moment goes on, to the bit, from its newest whole 
 
 import contextlib
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.options import OptimisationOptions, diverged
 from pqpp_backbones.training.publish import check_push
-from pqpp_files.errors import FileError, PqppError, in_a_line
+from pqpp_files.errors import FileError, PqppError, explained
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.write_beside import write_whole
@@ -66,12 +66,8 @@ def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     options |= {"logging_nan_inf_filter": False, "label_names": ["labels"]}
     further = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
-    try:
+    with explained("transformers refuses the options", "change them", PqppError):
         return TrainingArguments(**options | {n: _value(t) for n, t in further.items()})
-    except (TypeError, ValueError, RuntimeError, ImportError) as error:
-        raise PqppError(
-            f"transformers refuses the options: {in_a_line(error, named=False)}"
-        ) from None
 
 
 def newest_checkpoint(folder: Path) -> Path | None:
@@ -109,12 +105,8 @@ class PerformanceTrainer(Trainer):
         **options: Any,
     ) -> None:
         options.setdefault("preprocess_logits_for_metrics", lambda outputs, _: outputs[0])
-        try:
+        with explained("transformers refuses the training", "change its options", PqppError):
             super().__init__(model, arguments, **options)
-        except (ValueError, RuntimeError, ImportError) as error:
-            raise PqppError(
-                f"transformers refuses the training: {in_a_line(error, named=False)}"
-            ) from None
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
         # A sharded model is taken apart in place; a whole one takes the best weights at the end.
@@ -281,15 +273,9 @@ def _best(history: Sequence[dict[str, float]], primary: str) -> int:
     return values.index(max(values))
 
 
-@contextlib.contextmanager
-def _unpacking(checkpoint: Path | str | None) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # of json, safetensors, zipfile or pickle, each its own
-        remedy = "remove it, to go on from an older one or from the beginning"
-        raise PqppError(
-            f"{checkpoint} is damaged ({in_a_line(error, named=False)}); {remedy}"
-        ) from None
+def _unpacking(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
+    remedy = "remove it, to go on from an older one or from the beginning"
+    return explained(f"{checkpoint} is damaged", remedy, PqppError)
 
 
 def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:

@@ -72,7 +72,14 @@ def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Des
         "images": benchmark.images or "none",
     }
     if benchmark.folders:
-        facts["files"] = _files_said(benchmark)
+        sources, size = _sources(benchmark, benchmark.splits), size_of(benchmark)
+        pinned = "verified by SHA-256"
+        if not all(source.sha256 for source in sources):
+            pinned = "whose SHA-256 is pinned at the first download and verified from then on"
+        weight = f"{size:,} bytes" if size else "of unknown size"
+        files = [f"{len(sources)}, {weight}, {pinned}", *(source.url for source in sources)]
+        nothing = "none is published; give a folder as data_dir="
+        facts["files"] = "\n  ".join(files) if sources else nothing
     rows, why = [], ""
     try:
         rows = _first_rows(benchmark, data_dir)
@@ -92,18 +99,6 @@ def _sources(benchmark: Benchmark, splits) -> list:
     published = release(benchmark.folders[0])
     wanted = sorted({path for split in splits for path in benchmark.files(None, split)})
     return [source for path in wanted if (source := published.file(path))]
-
-
-def _files_said(benchmark: Benchmark) -> str:
-    sources, size = _sources(benchmark, benchmark.splits), size_of(benchmark)
-    if not sources:
-        return "none is published; give a folder as data_dir="
-    said = f"{len(sources)}, {size:,} bytes" if size else f"{len(sources)}, of unknown size"
-    unpinned = sum(not source.sha256 for source in sources)
-    pinned = "verified by SHA-256"
-    if unpinned:
-        pinned = "whose SHA-256 is pinned at the first download and verified from then on"
-    return "\n  ".join([f"{said}, {pinned}", *(source.url for source in sources)])
 
 
 def _first_rows(benchmark: Benchmark, data_dir: str | None) -> list[dict]:

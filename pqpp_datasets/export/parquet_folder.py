@@ -132,26 +132,23 @@ def write_tasks(
         name: Of the benchmark.
         description: Of the benchmark.
     """
-    if tasks := list(_tasks_of(files)):
-        (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
-
-
-def _tasks_of(files: Mapping[tuple[str, str], list[Path]]) -> Iterator[BenchmarkTask]:
+    tasks = []
     # What `datasets` writes beside the columns is read as it stands: its import takes longer than
     # all else of a small folder. A table without it has no column that is told to be a target.
     for (config, split), paths in files.items():
         others = {name for subset, name in files if subset == config} - {"train"}
         metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
         about = parse_json(metadata.get(b"huggingface", b"{}"))
-        declared = about.get("info", {}).get("features", {})
         features = {
             name: SimpleNamespace(**feature)
-            for name, feature in declared.items()
+            for name, feature in about.get("info", {}).get("features", {}).items()
             if isinstance(feature, dict)
         }
         if "prompt" in features and (split != "train" or not others):
-            for target in distinct_targets(targets_of(features)):
-                yield BenchmarkTask(config, split, target)
+            targets = distinct_targets(targets_of(features))
+            tasks += [BenchmarkTask(config, split, target) for target in targets]
+    if tasks:
+        (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
 
 
 def card_data(folder: Path) -> dict[str, Any]:

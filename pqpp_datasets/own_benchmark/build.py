@@ -112,7 +112,14 @@ def build_benchmark(
     targets = _targets(generation, retrieval, preferred, len(split_of), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        raise BenchmarkError(_nothing_scored(files, generation))
+        names = " and ".join(str(path) for paths in files.values() for _, path in paths)
+        why = "no prompt stands in both; write prompts alike"
+        if generation:
+            people = how_many(len(generation.annotators), "annotator")
+            admitted = sum(not annotator.reasons for annotator in generation.annotators)
+            why = f"of {people} outside the control group {admitted} are admitted; give further"
+            why += " judgments, or lower min_kappa or min_reference_share"
+        raise BenchmarkError(f"{names}: no target has a value: {why}")
     table = identities
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -192,28 +199,15 @@ def _opened(
     if "judgments" not in opened:
         raise BenchmarkError("`from_format` is about judgments; name the file so")
     foreign = [read_foreign(path, options) for _, path in files["judgments"]]
-    kinds = {file.flat.kind for file in foreign}
+    kinds = {file.kind for file in foreign}
     if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
         came = f"{' and '.join(sorted(kinds))} came, beside {' and '.join(files)}"
         raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
     del opened["judgments"]
     opened[kinds.pop()] = [(None, file) for file in foreign]
     if options.scale is None and options.labels is None:
-        options = replace(options, scale=foreign[0].flat.scale)
+        options = replace(options, scale=foreign[0].scale)
     return opened, options
-
-
-def _nothing_scored(files: Mapping[str, Files], generation: Generation | None) -> str:
-    """Say why no target has a value, and what to do."""
-    names = " and ".join(str(path) for paths in files.values() for _, path in paths)
-    if not generation:
-        return f"{names}: no target has a value: no prompt stands in both; write prompts alike"
-    people = how_many(len(generation.annotators), "annotator")
-    admitted = sum(not annotator.reasons for annotator in generation.annotators)
-    return (
-        f"{names}: no target has a value: of {people} outside the control group {admitted} are "
-        "admitted; give further judgments, or lower min_kappa or min_reference_share"
-    )
 
 
 def _targets(

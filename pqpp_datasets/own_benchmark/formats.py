@@ -7,6 +7,7 @@ A row has the fields of the file under their own names, nested ones with dots be
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
@@ -34,6 +35,8 @@ class FlatRows:
         rows: Each with the place of its record, from 0, under `ROW`.
         notes: What is to be said of them, a line each.
         scale: What the labels mean, where the format tells.
+        path: The file.
+        names: Further columns that it has, or may have, besides those of the rows.
     """
 
     kind: str
@@ -41,6 +44,8 @@ class FlatRows:
     rows: Iterable[Record]
     notes: Sequence[str] = ()
     scale: str | None = None
+    path: Path = Path()
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,13 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     person = {"annotator": "user_hash"}
     if "path1" in names:
         sides = {"image_a": "path1", "image_b": "path2", "model_a": "model1", "model_b": "model2"}
-        return FlatRows("preferences", sides, _counted(records))
+        counted = (
+            {**record, "choice": word}
+            for record in records
+            for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False)
+            for _ in range(int(count))
+        )
+        return FlatRows("preferences", sides, counted)
     if "human_preference" in names:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
@@ -181,12 +192,6 @@ def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
             if wins != others or len(judged) == 2:
                 word = "tie" if wins == others else "a" if wins > others else "b"
                 yield {**record, "image_a": image, "image_b": other, "choice": word}
-
-
-def _counted(records: Iterable[Record]) -> Iterator[Record]:
-    for record in records:
-        for word, count in zip("ab", record.get("choice_dist") or [1, 0], strict=False):
-            yield from [{**record, "choice": word}] * int(count)
 
 
 def _ranked_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +28,7 @@ _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "ranki
 """The role of an answer to the kind of file that has it."""
 
 
-@dataclass(frozen=True)
-class ForeignFile:
-    """What a file of another tool holds.
-
-    Attributes:
-        path: The file.
-        flat: Its rows.
-        names: Further columns that it has, or may have, besides those of the rows.
-    """
-
-    path: Path
-    flat: FlatRows
-    names: Sequence[str]
-
-
-def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
+def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
     """Read a file of the format `options.from_format`.
 
     Args:
@@ -67,8 +52,8 @@ def read_foreign(path: Path, options: BuildOptions) -> ForeignFile:
         found = FORMATS[options.from_format](records, str(path))
         if isinstance(found, Answers):
             found = answered(found, options, str(path))
-        flat = replace(found, rows=list(found.rows))
-        return ForeignFile(path, flat, source.names if source.wanted else ())
+        names = source.names if source.wanted else ()
+        return replace(found, rows=list(found.rows), path=path, names=names)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -123,7 +108,7 @@ def _ranked(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[str,
             yield {**row, **own, question: own.get("rank", str(place))}
 
 
-File = Path | ForeignFile
+File = Path | FlatRows
 
 
 def read_long(
@@ -227,8 +212,17 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         table.rows["model"] = one_text(model, len(table.rows))
     for side in sides:
         if f"model{side}" not in table.rows or kind == "judgments":
-            table.rows[f"model{side}"] = _models_by_name(table, f"image{side}", options)
-    if kind == "preferences" and isinstance(path, ForeignFile):
+            role = f"image{side}"
+            if role not in table.rows:
+                came = f"`model_pattern`: {table.name} has no column of images"
+                raise BenchmarkError(f"{came}; name it by `columns` {role}=COLUMN")
+            images = table.rows[role].cat
+            models = [options.model_of(image) for image in images.categories]
+            rows = table.rows_with(role, (not model for model in models))
+            which = f"which `model_pattern` {options.model_pattern} finds no model in"
+            table.refuse(role, rows, f"{which}; widen it, or correct the name")
+            table.rows[f"model{side}"] = texts_of(images.codes, [name or "?" for name in models])
+    if kind == "preferences" and isinstance(path, FlatRows):
         # Published files have choices between two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
         if same := int((first == second).sum()):
@@ -277,17 +271,17 @@ def _read_table(
         nested: The role whose lists and objects become rows, as `read_columns` has it; what they
             add are the columns `PLACE` and `KEY`.
     """
-    foreign, path = (path, path.path) if isinstance(path, ForeignFile) else (None, path)
+    foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not names_input(str(path)):
         raise BenchmarkError(f"{path}: there is no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
-    called = {**foreign.flat.called, **called} if foreign else called
+    called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
     named = {role: called.get(role, role) for role in (*needed, *roles)}
     inner = None if nested is None else named[nested]
     wanted = tuple(named.values())
     if foreign:
-        rows = foreign.flat.rows
+        rows = list(foreign.rows)
         names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
         names += [name for name in foreign.names if name not in names]
         there = [*filter(names.__contains__, wanted), ROW]
@@ -310,7 +304,7 @@ def _read_table(
             columns[role] = texts_of(codes, [*map(_text_of, places)])
     row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
     table = LongTable.of_file(path, columns, row, named)
-    table.notes.extend(foreign.flat.notes if foreign else ())
+    table.notes.extend(foreign.notes if foreign else ())
     return table
 
 
@@ -357,19 +351,6 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         rows["annotator"] = texts_of(places.cat.codes, names)
         which = f"{', '.join(sorted(set(names)))} in the lists of {table.said('label')}"
         table.notes.append(f"annotators: the places {which}, each taken as one person")
-
-
-def _models_by_name(table: LongTable, role: str, options: BuildOptions) -> Any:
-    """Return the model that the name of each row's image tells."""
-    if role not in table.rows:
-        remedy = f"name it by `columns` {role}=COLUMN"
-        raise BenchmarkError(f"`model_pattern`: {table.name} has no column of images; {remedy}")
-    images = table.rows[role].cat
-    models = [options.model_of(image) for image in images.categories]
-    rows = table.rows_with(role, (not model for model in models))
-    remedy = "finds no model in; widen it, or correct the name"
-    table.refuse(role, rows, f"which `model_pattern` {options.model_pattern} {remedy}")
-    return texts_of(images.codes, [model or "?" for model in models])
 
 
 def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:

@@ -94,8 +94,17 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     of_images, notes = image_scores(rule, matrix, scale), []
     if rule == "robust":
-        measure = "rate" if scale.level == "nominal" else measure
-        of_images, note = _robust(votes, counted)
+        people, given = votes.annotator[counted], values
+        if scale.level == "nominal":
+            measure, given = "rate", scale.is_positive(values).astype(np.float64)
+        about = (people, votes.item[counted], votes.prompt[counted], given)
+        of_images, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
+        note = "robust: no vote counts"
+        if counted.size:
+            there = weight[np.unique(people)]
+            little = int((there < 0.5 * np.median(there)).sum())
+            note = f"robust: weights of {len(there)} annotators from {there.min():.2f} to "
+            note += f"{there.max():.2f}, {little} under half of the usual"
         notes.append(note)
     if left := int(np.isnan(scored).sum()):
         notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
@@ -117,23 +126,6 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         counted=counted,
         image_scores=of_images,
         notes=(*votes.notes, *notes),
-    )
-
-
-def _robust(votes: Votes, counted: np.ndarray) -> tuple[np.ndarray, str]:
-    """Return the weighted mean of each image's votes that count, and what is to be said of it."""
-    if not counted.size:
-        return np.full(len(votes.first), np.nan), "robust: no vote counts"
-    value, annotator = votes.value[counted], votes.annotator[counted]
-    if votes.scale.level == "nominal":
-        value = votes.scale.is_positive(value).astype(np.float64)
-    about = (annotator, votes.item[counted], votes.prompt[counted], value)
-    means, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
-    there = weight[np.unique(annotator)]
-    little = int((there < 0.5 * np.median(there)).sum())
-    return means, (
-        f"robust: weights of {len(there)} annotators from {there.min():.2f} to {there.max():.2f}, "
-        f"{little} under half of the usual"
     )
 
 
@@ -294,6 +286,8 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         prompts: How many prompts there are.
         options: With `k` and `min_relevant_votes`.
     """
+    from pqpp_metrics.functional import precision_at_k, reciprocal_rank
+
     require_once(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     require_once(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
@@ -308,34 +302,21 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     pairs, counts = np.unique(vote_key[positive], return_counts=True)
     pairs = pairs[counts >= options.min_relevant_votes]
     is_relevant, is_judged = np.isin(run_key, pairs), np.isin(run_query, vote_query)
-    scores, models = run.rows["score"].to_numpy(), run.rows["model"].cat
+    models = run.rows["model"].cat
     precision, ranks = (
         {model: np.full(prompts, np.nan) for model in models.categories} for _ in range(2)
     )
+    results = pd.DataFrame({"query": run_query, "score": run.rows["score"]})
+    results["relevant"] = is_relevant
     for number, model in enumerate(models.categories):
-        rows = np.flatnonzero((models.codes == number) & is_judged)
+        rows = results[(models.codes == number).to_numpy() & is_judged]
         if len(rows):
-            queries = np.unique(run_query[rows])
-            precision[model][queries], ranks[model][queries] = _performance(
-                run_query[rows], scores[rows], is_relevant[rows], options
-            )
+            place = rows.groupby("query").cumcount()
+            table = rows.assign(place=place).pivot(index="query", columns="place")
+            # A place that no result fills ranks behind all results and is not relevant.
+            ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
+            relevance = (table["relevant"] == 1).to_numpy(np.int8)
+            precision[model][table.index] = precision_at_k(ranked, relevance, k=options.k)
+            ranks[model][table.index] = reciprocal_rank(ranked, relevance)
     relevant = np.bincount(pairs // size, minlength=prompts)[np.unique(vote_query)]
     return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query))
-
-
-def _performance(
-    queries: np.ndarray, scores: np.ndarray, relevant: np.ndarray, options: BuildOptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return P@k and RR of each query that is there, in the order of their numbers."""
-    from pqpp_metrics.functional import precision_at_k, reciprocal_rank
-
-    rows = pd.DataFrame({"query": queries, "score": scores, "relevant": relevant})
-    place = rows.groupby("query").cumcount()
-    table = rows.assign(place=place).pivot(index="query", columns="place")
-    # A place that no result fills ranks behind all results and is not relevant.
-    score_table = table["score"].fillna(scores.min() - 1).to_numpy()
-    relevance_table = (table["relevant"] == 1).to_numpy(np.int8)
-    return (
-        precision_at_k(score_table, relevance_table, k=options.k),
-        reciprocal_rank(score_table, relevance_table),
-    )

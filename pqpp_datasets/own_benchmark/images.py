@@ -7,7 +7,6 @@ images for each model, `<model>_images`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -53,18 +52,21 @@ def add_kept_images(
 
     if any(column.endswith("images") for column in rows.column_names):
         return rows
-    if "prompt_id" not in rows.column_names or SUBSET not in _subsets(name):
+    folder = expanded(name)
+    place = str(folder) if folder.is_dir() else name
+    tells = "prompt_id" in rows.column_names and (
+        not folder.is_dir() or (folder / "README.md").is_file()
+    )
+    if not tells or SUBSET not in datasets.get_dataset_config_names(place):
         if image_dir is not None:
             raise BenchmarkError(f"`image_dir`: {name} keeps no images; build it by pqpp build")
         return rows
-    folder = expanded(name)
-    kept = read_own(str(folder) if folder.is_dir() else name, SUBSET)
-    kept = datasets.concatenate_datasets(list(kept.values()))
+    kept = datasets.concatenate_datasets(list(read_own(place, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
     pictures = _pictures(kept, name, image_dir)
-    place = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
-    row_of = np.array([place.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
+    number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
+    row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
     columns = {}
     for model in dict.fromkeys(models.tolist()):
@@ -77,16 +79,6 @@ def add_kept_images(
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
     beside = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
     return datasets.concatenate_datasets([rows, beside], axis=1)
-
-
-def _subsets(name: str) -> Sequence[str]:
-    """Return the subsets of a folder that tells of some, or of a repository."""
-    import datasets
-
-    folder = expanded(name)
-    if folder.is_dir() and not (folder / "README.md").is_file():
-        return ()
-    return datasets.get_dataset_config_names(str(folder) if folder.is_dir() else name)
 
 
 def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
@@ -135,7 +127,16 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
 
     folder = Path(place)
     if folder.is_dir():
-        options.setdefault("cache_dir", _cache_of(folder))
+        # A place for each state of its files: of a folder whose card lists its files `datasets`
+        # would else show what it read before under that name, in another working directory or
+        # before the folder was written anew.
+        known = [str(folder.absolute())]
+        for path in sorted(filter(Path.is_file, folder.rglob("*"))):
+            status = path.stat()
+            known.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
+        digest = sha256_of_parts([f"{part}\0" for part in known])
+        cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
+        options.setdefault("cache_dir", str(cache))
     try:
         with cached_if_unreachable(place):
             return datasets.load_dataset(place, subset, **options)
@@ -144,20 +145,3 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
     except datasets.exceptions.DatasetGenerationCastError:
         line = f"{place} holds files of different columns; name one subset, or keep one sort there"
         raise BenchmarkError(line) from None
-
-
-def _cache_of(folder: Path) -> str:
-    """Return where `datasets` keeps what it reads of a folder, a place for each state of its files.
-
-    Of a folder whose card lists its files it would else show what it read before under that name,
-    in another working directory or before the folder was written anew.
-    """
-    import datasets
-
-    known = [str(folder.absolute())]
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            status = path.stat()
-            known.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
-    digest = sha256_of_parts([f"{part}\0" for part in known])
-    return str(Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16])

@@ -26,7 +26,6 @@ from pqpp_datasets.own_benchmark.kept import (
     kept_votes,
 )
 from pqpp_datasets.own_benchmark.prompts import split_rule
-from pqpp_datasets.own_benchmark.votes.preferences import Preferences
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of, sha256_of_parts
@@ -235,6 +234,14 @@ def quality_report(
         voters: Likewise those of preferences.
     """
     generation, preferences = built.generation, built.preferences
+    flagged: list[dict[str, Any]] = []
+    if preferences and (facts := preferences.agreements):
+        names = voters or preferences.voters
+        flagged = [
+            {"name": names[place], "place": place, "flag": facts.reasons[place]}
+            for place in np.flatnonzero(facts.shared.votes).tolist()
+        ]
+        flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
     return render_page(
         Path(__file__).with_name("report.html"),
         name=name,
@@ -247,7 +254,7 @@ def quality_report(
         shown=_ANNOTATORS_SHOWN,
         retrieval=built.retrieval,
         preferences=preferences,
-        voters=preferences and _voters(preferences, voters),
+        voters=flagged[:_ANNOTATORS_SHOWN],
         histograms=[_histogram(built, target) for target in built.targets],
     )
 
@@ -281,20 +288,6 @@ def _annotators(
         return (*refused, len(person.name), person.name)  # not as the votes name them
 
     return sorted(rows, key=order)
-
-
-def _voters(preferences: Preferences, called: Sequence[str] | None) -> list[dict[str, Any]]:
-    """Return a row for each voter on pairs, those who are flagged first."""
-    facts = preferences.agreements
-    if facts is None:
-        return []
-    names = called or preferences.voters
-    rows: list[dict[str, Any]] = [
-        {"name": names[place], "place": place, "flag": facts.reasons[place]}
-        for place in np.flatnonzero(facts.shared.votes).tolist()
-    ]
-    rows.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
-    return rows[:_ANNOTATORS_SHOWN]
 
 
 def _label_names(generation: Generation, values: Iterable[float]) -> list[str]:

@@ -93,27 +93,19 @@ def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
     """
     path = folder / files(folder, split)[0]
     positions = spans(path, _RECORDS_IN_PART)
-    _check_count(path)
-    return positions
-
-
-def _check_count(path: Path) -> None:
-    """Refuse a file that may be the published one, cut between two records.
-
-    Such a file looks like a whole one. The published files have known sizes; whoever has other
-    records writes their number into a file beside, `train.tfrecord.count` say.
-    """
+    # The published files have known sizes. One cut between two records looks like a whole one, so
+    # whoever has other records writes their number into a file beside: `train.tfrecord.count`, say.
     published = release("richhf").file(path.name)
-    if published is None or path.stat().st_size == published.bytes:
-        return
-    pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
-    if not pin.is_file():
-        raise BenchmarkError(
-            f"{path}: it holds {count:,} records, but not the {published.bytes:,} bytes of the "
-            f"published file; fetch it again, or write the number of yours into {pin.name}"
-        )
-    if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
-        raise damaged(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
+    if published is not None and path.stat().st_size != published.bytes:
+        pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
+        if not pin.is_file():
+            raise BenchmarkError(
+                f"{path}: it holds {count:,} records, but not the {published.bytes:,} bytes of the "
+                f"published file; fetch it again, or write the number of yours into {pin.name}"
+            )
+        if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
+            raise damaged(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
+    return positions
 
 
 def read_parts(

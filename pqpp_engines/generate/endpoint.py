@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
 from typing import Any
 
 from pqpp_backbones.chat.chat import Budget, json_of
@@ -71,12 +70,9 @@ class EndpointGenerator(Generator):
         self._body |= {"size": f"{width}x{height}"} if width else {}
         self._unknown: set[str] = set()
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
-        """See `Generator.make`; one call an image."""
-        return [self._one(each.prompt, each.seed) for each in wanted]
-
-    def _one(self, prompt: str, seed: int) -> Made:
-        asked = {**self._body, "prompt": prompt, "seed": seed % 2**31}
+    def make_one(self, wanted: Wanted) -> Made:
+        """See `Generator.make_one`; one call an image."""
+        asked = {**self._body, "prompt": wanted.prompt, "seed": wanted.seed % 2**31}
 
         def read_paid(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
             self.budget.spend()  # whatever is in it

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -68,8 +67,8 @@ class Made:
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Generator(ABC):
-    """Makes images.
+class Generator:
+    """Makes images, as `make` or for each `make_one` of a subclass says.
 
     Attributes:
         name: Of the model, for the names of files and the column `model`.
@@ -81,9 +80,13 @@ class Generator(ABC):
     settings: Mapping[str, Any]
     budget: Budget | None = None
 
-    @abstractmethod
     def make(self, wanted: Sequence[Wanted]) -> list[Made]:
         """Return the images; that of one seed is the same whatever else is made."""
+        return [self.make_one(each) for each in wanted]
+
+    def make_one(self, wanted: Wanted) -> Made:
+        """Return one image; a folder may have fewer of a prompt than are wanted."""
+        raise NotImplementedError
 
 
 @dataclass
@@ -116,14 +119,11 @@ class CommandGenerator(Generator):
             raise EngineError("`command`: a quote opens and never closes; correct it") from None
         self.settings = {"command": self.command}
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
-        """See `Generator.make`."""
-        return [self._one(each.prompt, each.seed) for each in wanted]
-
-    def _one(self, prompt: str, seed: int) -> Made:
+    def make_one(self, wanted: Wanted) -> Made:
+        """See `Generator.make_one`."""
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
-            filled = {"prompt": prompt, "seed": str(seed), "output": str(output)}
+            filled = {"prompt": wanted.prompt, "seed": str(wanted.seed), "output": str(output)}
             # In one go: a prompt may hold such marks too.
             words = [
                 re.sub(r"\{(prompt|seed|output)\}", lambda mark: filled[mark[1]], word)
@@ -229,11 +229,8 @@ class FolderGenerator(Generator):
             wanted = pattern or " or ".join(PATTERNS)
             raise EngineError(f"{folder}: no image of a prompt is named {wanted}; give a pattern")
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
-        """See `Generator.make`; nothing is made, and a prompt may have fewer images."""
-        return [self._one(each) for each in wanted]
-
-    def _one(self, wanted: Wanted) -> Made:
+    def make_one(self, wanted: Wanted) -> Made:
+        """See `Generator.make_one`; nothing is made."""
         files = self._files.get(wanted.prompt_id, ())
         if wanted.index >= len(files):
             return Made(None, None, {"refused": f"no image {wanted.index} of {wanted.prompt_id}"})

@@ -1,7 +1,6 @@
 """Images by a pipeline of diffusers, with the options that diffusers gives it."""
 
 import inspect
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,10 +148,7 @@ class DiffusersGenerator(Generator):
         diffusers.utils.logging.disable_progress_bar()
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
         is_folder = expanded(name).is_dir()
-        with (
-            warnings.catch_warnings(),
-            loading(f"{self.model} holds no usable pipeline", remedy, name, files=()),
-        ):
+        with loading(f"{self.model} holds no usable pipeline", remedy, name, files=()):
             folder = str(expanded(name)) if is_folder else name
             if not is_folder:
                 folder = diffusers.DiffusionPipeline.download(
@@ -162,7 +158,6 @@ class DiffusersGenerator(Generator):
             # Of the parts that it was saved without diffusers asks for some.
             left_out = [name for name, value in index.items() if value == [None, None]]
             # Older versions know the older name alone, newer ones warn of it.
-            warnings.filterwarnings("ignore", "`torch_dtype` is deprecated", FutureWarning)
             pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
                 folder,
                 variant=self.variant,
@@ -206,10 +201,7 @@ class DiffusersGenerator(Generator):
         else:
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
-        with (
-            warnings.catch_warnings(),
-            loading(f"{self.lora} holds no usable LoRA", remedy, str(folder), files=()),
-        ):
+        with loading(f"{self.lora} holds no usable LoRA", remedy, str(folder), files=()):
             (file,) = sorted(folder.glob("*.safetensors"))
             self.pipeline.load_lora_weights(
                 folder, weight_name=file.name, adapter_name="lora", use_safetensors=True

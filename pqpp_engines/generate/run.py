@@ -176,10 +176,18 @@ def make_images(
     """
     left = []
     for image in wanted:
-        if store.has(image_name(generator, image)):
-            yield MadeImage(image, _told_of(store, generator, image), True)
-        else:
+        name = image_name(generator, image)
+        if not store.has(name):
             left.append(image)
+            continue
+        note = _read_note(store, name)
+        for key, value in {**generator.settings, "prompt": image.prompt}.items():
+            if note.get(key) != value:
+                raise EngineError(
+                    f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
+                    "name another folder or another --name"
+                )
+        yield MadeImage(image, note, True)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
         for image, made in zip(batch, _made(generator, batch, go_on), strict=True):
@@ -225,19 +233,6 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     if lacking := set(_LISTED) - set(note):
         said = f"has no {min(lacking)!r}; it is not by `pqpp generate`, move it and its image"
         raise EngineError(f"{store}/{_note_of(name)} {said}")
-    return note
-
-
-def _told_of(store: ShardStore, generator: Generator, wanted: Wanted) -> Mapping[str, Any]:
-    """Return what is told of an image that is there; of another prompt or make it is refused."""
-    name = image_name(generator, wanted)
-    note = _read_note(store, name)
-    for key, value in {**generator.settings, "prompt": wanted.prompt}.items():
-        if note.get(key) != value:
-            raise EngineError(
-                f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
-                "name another folder or another --name"
-            )
     return note
 
 

@@ -9,10 +9,8 @@ image); its best one counts.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,9 +20,10 @@ import numpy as np
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
+from pqpp_files.hashes import sha256_of
 from pqpp_files.paths import expanded, resolved
 from pqpp_files.write_beside import whole_folder
 from pqpp_hub.card import render_card
@@ -62,17 +61,21 @@ class Index:
         with needing("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
-        try:
-            self.config = _read_config(self.folder)
+        with explained(f"{folder}: a damaged index", "build it again", EngineError):
+            self.config = read_foreign_json(self.folder / CONFIG)
+            texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"{CONFIG}: model, factory or revision is no text")
+            # faiss may read beyond the end of a file that was cut or changed, and end the process.
+            for name in (INDEX, IDS):
+                if sha256_of(self.folder / name) != self.config["sha256"][name]:
+                    raise ValueError(f"{name} is not what was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
                 raise ValueError("its files do not belong together")
-        except (OSError, ValueError, TypeError, LookupError) as error:
-            reason = in_a_line(error, named=False)[:200]
-            raise EngineError(f"{folder}: a damaged index ({reason}); build it again") from None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -207,7 +210,7 @@ def build_index(
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
     recall, probes = 1.0, 0
-    try:
+    with explained(f"{factory}: faiss cannot use it here", "name another", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
             raise RuntimeError("a size in its name is 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
@@ -221,9 +224,6 @@ def build_index(
             index.add(part)
         if factory != "Flat":
             recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
-    except (RuntimeError, MemoryError) as error:
-        reason = in_a_line(error, named=False)[-150:]
-        raise EngineError(f"{factory}: faiss cannot use it here ({reason})") from None
     config = {
         "model": model,
         "revision": revision,
@@ -315,28 +315,8 @@ def _write(
         table = pa.table({"id": pa.array(names, pa.large_string())})
         with pa.OSFile(str(beside / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
             out.write_table(table)
-        sums = {name: _checksum(beside / name) for name in (INDEX, IDS)}
-        config = {**config, "vectors": index.ntotal, "crc32": sums}
+        sums = {name: sha256_of(beside / name) for name in (INDEX, IDS)}
+        config = {**config, "vectors": index.ntotal, "sha256": sums}
         (beside / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
         (beside / CARD).write_text(render_card("engines/index", **config), "utf-8")
     return place
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    """Return what index.json says, if the files are those that it was written for.
-
-    faiss may read beyond the end of a file that was cut or changed, and end the process.
-    """
-    config = read_foreign_json(folder / CONFIG)
-    texts = config["model"], config["factory"], config["revision"] or ""
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{CONFIG}: model, factory or revision is no text")
-    for name in (INDEX, IDS):
-        if _checksum(folder / name) != config["crc32"][name]:
-            raise ValueError(f"{name} is not what was written")
-    return config
-
-
-def _checksum(path: Path) -> int:
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return zlib.crc32(content)

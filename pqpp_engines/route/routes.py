@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained
 from pqpp_files.hashes import sha256_of_parts
 
 Floats = NDArray[np.float64]
@@ -309,16 +308,10 @@ def read_router(path: Path) -> dict[str, Any]:
         Traceback (most recent call last):
         pqpp_engines.errors.EngineError: ...router.json is damaged (...); make it again
     """
-    try:
-        router = read_foreign_json(path)
-    except ModelError:
-        raise  # it says what is wrong
-    except ValueError as error:
-        reason = in_a_line(error, named=False)[:100]
-        raise EngineError(f"{path} is damaged ({reason}); make it again") from None
+    router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
         raise EngineError(f"{path}: its model_type is not {KIND}, so it is no router")
-    try:
+    with explained(f"{path} is damaged", "make it again", EngineError):
         if router["sha256"] != digest_of(router):
             raise ValueError("it is not what was written")
         routes = [Route(**route) for route in router["routes"]]
@@ -330,7 +323,4 @@ def read_router(path: Path) -> dict[str, Any]:
             raise ValueError("a text is none")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price and prompts are no numbers")
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        reason = in_a_line(error, named=False)[:150]
-        raise EngineError(f"{path} is damaged ({reason}); make it again") from None
     return router

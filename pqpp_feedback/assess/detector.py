@@ -46,27 +46,23 @@ class DetectorEye:
     @torch.inference_mode()
     def look(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return for each image the boxes, in shares of its sides, and what each name is called."""
-        look = self._looked_for if self._is_open else self._recognised
-        return [look(image, some) for image, some in zip(images, names, strict=True)]
-
-    def _recognised(self, image: Any, names: Sequence[str]) -> dict[str, Any]:
-        """Return the boxes of the classes that are called so."""
-        labels = {name: label_of(name, self._labels) for name in names}
-        # Images of a batch would be padded to one size, which moves boxes.
-        answer, classes = self._found(image), self._loaded.model.config.id2label
-        named = [classes[int(number)] for number in answer["labels"]]
-        boxes = boxes_of(answer, named, image.size)
-        return {"labels": labels, "boxes": [b for b in boxes if b["label"] in labels.values()]}
-
-    def _looked_for(self, image: Any, names: Sequence[str]) -> dict[str, Any]:
-        """Return what is found of each word; some detectors let words run into one."""
-        is_grounded = "dino" in self._loaded.model.config.model_type
-        boxes = []
-        for name in names:
-            text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
-            answer = self._found(image, text, is_grounded)
-            boxes += apart(boxes_of(answer, [name] * len(answer["scores"]), image.size))
-        return {"labels": {name: name for name in names}, "boxes": boxes}
+        seen, config = [], self._loaded.model.config
+        is_grounded = "dino" in config.model_type
+        for image, asked in zip(images, names, strict=True):
+            labels: dict[str, str | None] = {name: name for name in asked}
+            boxes: list[dict[str, Any]] = []
+            for name in asked if self._is_open else ():  # some let words run into one
+                text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
+                answer = self._found(image, text, is_grounded)
+                boxes += apart(boxes_of(answer, [name] * len(answer["scores"]), image.size))
+            if not self._is_open:
+                labels = {name: label_of(name, self._labels) for name in asked}
+                answer = self._found(image)  # in a batch images are padded, which moves boxes
+                classes = [config.id2label[int(number)] for number in answer["labels"]]
+                boxes = boxes_of(answer, classes, image.size)
+                boxes = [box for box in boxes if box["label"] in labels.values()]
+            seen.append({"labels": labels, "boxes": boxes})
+        return seen
 
     def _found(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
         """Return what the processor makes of the model's outputs, boxes in pixels."""

@@ -15,8 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_feedback.assess.agreement import agreement, agreement_in_words
-from pqpp_feedback.assess.people import PeopleSay
+from pqpp_feedback.assess.agreement import PeopleSay, agreement, agreement_in_words
 from pqpp_feedback.assess.pictures import Row, open_picture
 from pqpp_feedback.assess.verdicts import evidence_of, reading_evidence
 from pqpp_feedback.errors import FeedbackError
@@ -99,8 +98,14 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
     boxes = [box for seen in evidence for box in found_boxes(seen)]
     labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
+    prompt, parts, end = first["prompt"] or "", [], 0
+    for word in (word for seen in evidence for word in seen.get("words", ())):
+        start, stop, probability = word["start"], word["end"], word["probability"]
+        if probability is not None and probability >= threshold and start >= end:
+            parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
+            end = stop
     return {
-        "prompt": _marked(first["prompt"] or "", evidence, threshold),
+        "prompt": Markup("").join([*parts, prompt[end:]]),
         "prompt_id": first["prompt_id"],
         "task": [first["task"]],
         "generator": [first["generator"]],
@@ -185,18 +190,6 @@ def _data(form: str, image: Any) -> str:
     buffer = io.BytesIO()
     image.save(buffer, form, **({"quality": 85} if form == "jpeg" else {}))
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
-
-
-def _marked(prompt: str, evidence: Sequence[Row], threshold: float) -> Markup:
-    """Return a prompt as HTML, its misaligned words marked."""
-    parts: list[str] = []
-    end = 0
-    for word in (word for seen in evidence for word in seen.get("words", ())):
-        start, stop, probability = word["start"], word["end"], word["probability"]
-        if probability is not None and probability >= threshold and start >= end:
-            parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
-            end = stop
-    return Markup("").join([*parts, prompt[end:]])
 
 
 def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:

@@ -92,8 +92,7 @@ def assess(
         replace: Whether other assessors' verdicts in the table may be replaced.
 
     Raises:
-        FeedbackError: There is no picture or no assessor, or the table holds other assessors'
-            verdicts.
+        FeedbackError: The table holds other assessors' verdicts.
         ServiceError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 
@@ -106,10 +105,17 @@ def assess(
         >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
         1
     """
-    if not pictures or not assessors:
-        raise FeedbackError("there is no image or no assessor; give at least one of each")
     place = expanded(output).absolute()
-    _refuse_others_verdicts(place, assessors, replace)
+    if place.is_file():  # what other assessors, or other models of theirs, have said
+        makers = [made_by(assessor) for assessor in assessors]
+        try:
+            rows = pyarrow.parquet.read_table(place, columns=list(makers[0])).to_pylist()
+        except (pa.ArrowException, OSError):
+            raise FeedbackError(f"{place} is not a table of verdicts; name another file") from None
+        other = next((row for row in rows if row not in makers), None)
+        if other and not replace:
+            maker = f"{other['routine']} by {other['model']:.100}"
+            raise FeedbackError(f"{place} holds verdicts of {maker}; name another or add `replace`")
     for assessor in assessors:
         assessor.plan(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
@@ -131,21 +137,6 @@ def assess(
     if not ran.missing:
         ran.rows = _joined(files, place)
     return ran
-
-
-def _refuse_others_verdicts(place: Path, assessors: Sequence[Assessor], replace: bool) -> None:
-    """Refuse to replace what other assessors, or other models of theirs, have said."""
-    if not place.is_file():
-        return
-    makers = [made_by(assessor) for assessor in assessors]
-    try:
-        rows = pyarrow.parquet.read_table(place, columns=list(makers[0])).to_pylist()
-    except (pa.ArrowException, OSError):
-        raise FeedbackError(f"{place} is not a table of verdicts; name another file") from None
-    other = next((row for row in rows if row not in makers), None)
-    if other and not replace:
-        maker = f"{other['routine']} by {other['model']:.100}"
-        raise FeedbackError(f"{place} holds verdicts of {maker}; name another or add `replace`")
 
 
 def _joined(files: Sequence[Path], place: Path) -> int:

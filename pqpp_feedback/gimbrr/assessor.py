@@ -51,8 +51,14 @@ class GimbrrAssessor(Assessor):
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return what the eyes that a prompt's task needs have seen of its image."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
+        wanted = [conditions_of(asked_of(picture.about)) for picture in pictures]
         for role, eye in self._eyes.items():
-            names = {n: some for n, p in enumerate(pictures) if (some := _names_for(role, p))}
+            names: dict[int, list[str]] = {}
+            for number, conditions in enumerate(wanted):
+                of_eye = () if isinstance(conditions, str) else conditions
+                mine = [one for one in of_eye if EYE_OF[one.kind] == role]
+                if mine:
+                    names[number] = sorted({name for c in mine for name in (c.name, *c.beside)})
             if names and eye is not None:
                 with self.timed(role):
                     seen = eye.look([images[number] for number in names], list(names.values()))
@@ -67,15 +73,6 @@ class GimbrrAssessor(Assessor):
         if isinstance(conditions, str) or (lacking := seen.lacking(conditions)):
             return Verdict(None, None, conditions if isinstance(conditions, str) else lacking)
         return self._routine.judge(seen, conditions, picture.image_id, asked.task)
-
-
-def _names_for(eye: str, picture: Picture) -> list[str]:
-    """Return the names that an eye must look for."""
-    conditions = conditions_of(asked_of(picture.about))
-    if isinstance(conditions, str):
-        return []
-    wanted = [condition for condition in conditions if EYE_OF[condition.kind] == eye]
-    return sorted({name for condition in wanted for name in (condition.name, *condition.beside)})
 
 
 class ClipEye:

@@ -54,20 +54,17 @@ def bench_richhf(
         raise FeedbackError("no model was named; give a RAHF model's folder or repository")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = counted(len(table), is_published(split, data_dir))
-    figures = {name: figures_of(name, table, batch_size) for name in models}
+    figures = {}
+    for name in models:
+        model = FeedbackModel.from_pretrained(name)
+        examples = Examples(table, model.processor, model.model.config.heatmap_size)
+        predicted = predict_split(model, examples, batch_size)
+        figures[name] = feedback_figures(predicted, truth_of(examples))
     if clip is not None:
         figures |= clip_baselines(clip, table, batch_size)
     notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {published()['source']}"] * with_published
     return tables(figures, with_published), notes
-
-
-def figures_of(name: str, table: Any, batch_size: int = 16) -> dict[str, dict[str, float]]:
-    """Evaluate a RAHF model on the rows of a split."""
-    model = FeedbackModel.from_pretrained(name)
-    examples = Examples(table, model.processor, model.model.config.heatmap_size)
-    predicted = predict_split(model, examples, batch_size)
-    return feedback_figures(predicted, truth_of(examples))
 
 
 def published() -> dict[str, Any]:

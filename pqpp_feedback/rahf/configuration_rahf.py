@@ -4,7 +4,6 @@ from typing import Any, Self
 
 from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
-from pqpp_backbones.registration import announce_processor
 from pqpp_feedback.errors import check_choice
 from pqpp_feedback.rahf.outputs import HEAD_STYLES, VARIANTS
 from pqpp_feedback.registration import announce
@@ -163,5 +162,4 @@ def _built(config: Any, kind: str) -> PreTrainedConfig:
     return AutoConfig.for_model(fields.pop("model_type", kind), **fields)
 
 
-announce(RahfConfig)
-announce_processor(RahfConfig, "pqpp_feedback.rahf.processing_rahf:RahfProcessor")
+announce(RahfConfig, "pqpp_feedback.rahf.processing_rahf:RahfProcessor")

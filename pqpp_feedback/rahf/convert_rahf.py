@@ -22,8 +22,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
-from pqpp_feedback.rahf.heads import layer_rows
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, layer_rows
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_files.errors import in_a_line

@@ -3,7 +3,8 @@
 Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sections 4.1 and 9.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,9 +19,145 @@ from transformers.utils import ModelOutput, can_return_tuple
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-from pqpp_feedback.rahf.heads import ChannelScaleNorm, HeatmapHead, ScoreHead
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES, TASK_STRINGS
 from pqpp_feedback.rahf.words import MarkedPath
+
+
+class ChannelLayerNorm(nn.LayerNorm):
+    """Layer norm over the channels at each pixel."""
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Normalise a map of shape `(batch, channels, height, width)`."""
+        return super().forward(features.movedim(1, -1)).movedim(-1, 1)
+
+
+class ChannelScaleNorm(nn.Module):
+    """Division by the root mean square over the channels at each pixel, then a scale a channel.
+
+    It is the norm of the released weights: no mean is taken off, nothing is added.
+    """
+
+    def __init__(self, channels: int, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.eps = eps
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Normalise a map of shape `(batch, channels, height, width)`."""
+        square = features.float().square().mean(dim=1, keepdim=True)
+        scale = torch.rsqrt(square + self.eps).to(features.dtype)
+        return features * scale * self.weight[:, None, None]
+
+
+class ReadOut(nn.Module):
+    """Two convolutions behind a de-convolution; in the released style they are residual."""
+
+    def __init__(self, channels: int, released: bool) -> None:
+        super().__init__()
+        self.first, self.second = _conv(channels, channels), _conv(channels, channels)
+        self.norms = nn.ModuleList(_norm(channels, released) for _ in range(2))
+        self.released = released
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return a map of the same shape."""
+        values = torch.relu(self.norms[0](self.first(features)))
+        values = self.norms[1](self.second(values))
+        return torch.relu(values + features if self.released else values)
+
+
+class HeatmapHead(nn.Module):
+    """Two convolutions, de-convolutions with read-out convolutions, a sigmoid."""
+
+    def __init__(self, config: RahfConfig) -> None:
+        super().__init__()
+        released = config.head_style == "released"
+        convs = [config.text_config.d_model, *config.heatmap_conv_sizes]
+        deconvs = [convs[-1], *config.heatmap_deconv_sizes]
+        last = deconvs[-1]
+        self.convs = nn.ModuleList(_conv(*sizes) for sizes in itertools.pairwise(convs))
+        self.conv_norms = nn.ModuleList(_norm(size, released) for size in convs[1:])
+        doubling = {"stride": 2, "padding": 1, "output_padding": 1}
+        self.deconvs = nn.ModuleList(
+            nn.ConvTranspose2d(*sizes, 3, **doubling) for sizes in itertools.pairwise(deconvs)
+        )
+        self.deconv_norms = nn.ModuleList(_norm(size, released) for size in deconvs[1:])
+        self.readouts = nn.ModuleList(ReadOut(size, released) for size in deconvs[1:])
+        self.last_conv = _conv(last, last)
+        self.last_norm = nn.Identity() if released else _norm(last, released)
+        self.output = _conv(last, 1)
+        self.released = released
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return heatmaps of shape `(batch, height, width)` in 0 .. 1, always in float32."""
+        for conv, norm in zip(self.convs, self.conv_norms, strict=True):
+            # The released weights normalise behind the ReLU here, and before it elsewhere.
+            features = conv(features)
+            features = norm(torch.relu(features)) if self.released else torch.relu(norm(features))
+        stages = zip(self.deconvs, self.deconv_norms, self.readouts, strict=True)
+        for deconv, norm, readout in stages:
+            features = readout(torch.relu(norm(deconv(features))))
+        features = torch.relu(self.last_norm(self.last_conv(features)))
+        return torch.sigmoid(self.output(features).float()).squeeze(1)
+
+
+class ScoreHead(nn.Module):
+    """Convolutions and dense layers, a sigmoid."""
+
+    def __init__(self, config: RahfConfig) -> None:
+        super().__init__()
+        released = config.head_style == "released"
+        sizes = [config.text_config.d_model, *config.score_conv_sizes]
+        kernel = {"kernel_size": config.score_conv_kernel, "padding": config.score_conv_padding}
+        self.convs = nn.ModuleList(nn.Conv2d(*pair, **kernel) for pair in itertools.pairwise(sizes))
+        self.norms = nn.ModuleList(_norm(size, released) for size in sizes[1:])
+        dense = [sizes[-1] * config.score_map_size**2, *config.score_dense_sizes, 1]
+        self.dense = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(dense))
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """Return scores of shape `(batch,)` in 0 .. 1, always in float32."""
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            features = torch.relu(norm(conv(features)))
+        hidden = features.flatten(1)
+        for layer in self.dense[:-1]:
+            hidden = torch.relu(layer(hidden))
+        return torch.sigmoid(self.dense[-1](hidden).float()).squeeze(1)
+
+
+def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:
+    """Return the parts of a RAHF model, each with its layers and the number of its weights.
+
+    Heads of one kind have the same layers, and one row. Of convolutions and dense layers the shapes
+    are told, of the towers only how many weights they have.
+
+    Args:
+        model: A `RahfForRichFeedback`.
+    """
+    parts: list[tuple[str, nn.Module, Iterable[nn.Module]]] = [
+        ("image tower", model.vision_model, ()),
+        ("text model", model.text_model, ()),
+        ("projection", model.projection, model.projection.modules()),
+    ]
+    for kind, heads in (("heatmap", model.heatmap_heads), ("score", model.score_heads)):
+        first = next(iter(heads.values()))
+        parts.append((f"{kind} head, {len(heads)} of them", first, first.modules()))
+    rows = []
+    for name, part, modules in parts:
+        sized = [layer for layer in modules if isinstance(layer, _SIZED)]
+        texts = [f"{type(layer).__name__} {tuple(layer.weight.shape)}" for layer in sized]
+        weights = sum(tensor.numel() for tensor in part.parameters())
+        rows.append((name, ", ".join(texts) or type(part).__name__, weights))
+    return rows
+
+
+_SIZED = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
+
+
+def _conv(inputs: int, outputs: int) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, padding=1)
+
+
+def _norm(channels: int, released: bool) -> nn.Module:
+    return ChannelScaleNorm(channels) if released else ChannelLayerNorm(channels)
 
 
 @dataclass
@@ -182,7 +319,16 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
-            output = self._with_seven_heads(image_tokens, input_ids, attention_mask)
+            states, mask = self.encode(image_tokens, input_ids, attention_mask)
+            features = self.feature_map(states, image_tokens.shape[1])
+            heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
+            scores = [self.score_heads[name](features) for name in SCORES]
+            output = RahfOutput(
+                heatmaps=torch.stack(heatmaps, dim=1),
+                scores=torch.stack(scores, dim=1),
+                encoder_states=states,
+                encoder_mask=mask,
+            )
         else:
             output = self._with_task_strings(image_tokens, input_ids, attention_mask, task_ids)
         if labels is not None and output.encoder_states is not None:
@@ -190,16 +336,6 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             output.logits = self.text_model(**output.for_decoder, decoder_input_ids=shifted).logits
         self._add_losses(output, heatmap_labels, score_labels, labels)
         return RahfOutput(**output)  # in the declared order, the loss first
-
-    def _with_seven_heads(self, image_tokens, input_ids, attention_mask) -> RahfOutput:
-        states, mask = self.encode(image_tokens, input_ids, attention_mask)
-        features = self.feature_map(states, image_tokens.shape[1])
-        return RahfOutput(
-            heatmaps=torch.stack([self.heatmap_heads[name](features) for name in HEATMAPS], dim=1),
-            scores=torch.stack([self.score_heads[name](features) for name in SCORES], dim=1),
-            encoder_states=states,
-            encoder_mask=mask,
-        )
 
     def _with_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
         if input_ids.ndim == 2:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, PqppError, in_a_line
+from pqpp_files.errors import FileError, PqppError, explained
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,34 +38,14 @@ def load_array(
     """
     import numpy as np
 
-    with _explained(f"{path}: {form}", "write one again", error):
+    with explained(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
             raise ValueError("several arrays")
         if array.dtype.kind not in "biufc":
             raise ValueError(f"it holds {array.dtype}")
         return array
-
-
-def load_arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of a `.npz` file by name; nothing in it is unpickled.
-
-    Raises:
-        FileError: It is no such file, or damaged.
-
-    Example:
-        >>> load_arrays("none.npz")
-        Traceback (most recent call last):
-        pqpp_files.errors.FileError: none.npz: no .npz file of numbers (no such file); write ...
-    """
-    import numpy as np
-
-    with (
-        _explained(f"{path}: no .npz file of numbers", "write one again", FileError),
-        _regular(path).open("rb") as file,  # which numpy leaves open where it fails
-        np.load(file, allow_pickle=False) as stored,
-    ):
-        return dict(stored)
 
 
 def load_tensors(
@@ -96,7 +74,7 @@ def load_tensors(
 
     reader = import_module(f"safetensors.{framework}")
     remedy = "save or download it again"
-    with _explained(f"{name or source!s}: not a readable safetensors file", remedy, error):
+    with explained(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
         return reader.load_file(_regular(source))
@@ -119,7 +97,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-    with _explained(f"{path}: no index of faiss", "build it again", FileError):
+    with explained(f"{path}: no index of faiss", "build it again"):
         return faiss.read_index(str(_regular(path)), flags)
 
 
@@ -128,18 +106,3 @@ def _regular(path: str | os.PathLike[str]) -> Path:
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")
     return Path(path)
-
-
-@contextlib.contextmanager
-def _explained(what: str, remedy: str, error: type[PqppError]) -> Iterator[None]:
-    """Turn whatever a damaged file makes of a library into one line; headers are parsed as Python.
-
-    What the library warns of besides is no matter of a user.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except Exception as caught:
-        reason = in_a_line(caught, named=False)[:200]
-        raise error(f"{what} ({reason}); {remedy}") from None

@@ -103,7 +103,13 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
         factor = max(image.size) // (longest or max(image.size))
         if factor > 1 and image.mode in ("L", "RGB"):  # before copies of it are made
             image = image.reduce(tuple(max(1, min(factor, side // _FEWEST)) for side in image.size))
-        image = _in_8_bit(image).convert(mode)
+        # Older versions of pillow open a grey PNG of 16 bit in the mode of 32.
+        if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
+            import numpy as np
+
+            grey = (np.asarray(image).astype(np.int64) + 128) // 257  # pillow would cut above 255
+            image = Image.fromarray(grey.astype(np.uint8))
+        image = image.convert(mode)
         if longest and max(image.size) > longest:
             scale = longest / max(image.size)
             size = tuple(max(min(_FEWEST, side), round(side * scale)) for side in image.size)
@@ -150,16 +156,3 @@ def _orientation_of(image: Any) -> int:
     except Exception:  # a damaged note beside sound pixels
         return 1
     return orientation if orientation in _TURNS else 1
-
-
-def _in_8_bit(image: Any) -> Any:
-    """Return a grey image of 16 bit scaled to 8; pillow itself would cut all above 255."""
-    # Older versions of pillow open such a PNG in the mode of 32 bit.
-    is_png = image.mode == "I" and image.format == "PNG"
-    if not (is_png or image.mode.startswith("I;16")):
-        return image
-    import numpy as np
-    from PIL import Image
-
-    grey = (np.asarray(image).astype(np.int64) + 128) // 257
-    return Image.fromarray(grey.astype(np.uint8))

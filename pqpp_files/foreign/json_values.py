@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, in_a_line
+from pqpp_files.errors import FileError, PqppError, explained
 
 _MOST_BYTES = 1 << 28
 """Of a file that is read whole: the list of a million shards has half of them."""
@@ -58,12 +58,8 @@ def read_bounded(
     Raises:
         PqppError: It cannot be read, or is larger; of the class `error`.
     """
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(most + 1)
-    except (OSError, ValueError) as caught:
-        reason = getattr(caught, "strerror", None) or caught
-        raise error(f"{path} cannot be read ({reason}); {remedy}") from None
+    with explained(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
+        content = file.read(most + 1)
     if len(content) > most:
         raise error(f"{path} is larger than {most:,} bytes; {remedy}")
     return content
@@ -95,30 +91,22 @@ def parse_json(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or make it again
     """
-    try:
-        value = json.loads(content, **hooks)
-        opening = ("[", "{") if isinstance(content, str) else (b"[", b"{")
-        if sum(map(content.count, opening)) > DEEPEST:  # type: ignore[arg-type]
-            _refuse_depth(value)
-        return value
-    except (RecursionError, ValueError, TypeError, LookupError) as caught:  # also of hooks
-        is_deep = isinstance(caught, RecursionError)
-        reason = "nested too deeply" if is_deep else in_a_line(caught, named=False)[:150]
-        raise error(f"{name} is not JSON ({reason}); {remedy}") from None
-
-
-def _refuse_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, (dict, list))
-        ]
-        if not level:
-            return
-    raise RecursionError
+    with explained(f"{name} is not JSON", remedy, error):
+        try:
+            value = json.loads(content, **hooks)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+        level: list[Any] = [[value]]
+        for _ in range(DEEPEST + 1):
+            level = [
+                inner
+                for outer in level
+                for inner in (outer.values() if isinstance(outer, dict) else outer)
+                if isinstance(inner, (dict, list))
+            ]
+            if not level:
+                return value
+        raise ValueError("nested too deeply")
 
 
 def value_parser(
@@ -142,7 +130,16 @@ def value_parser(
     )
     if refuse_constants:
         numbers["parse_constant"] = no_constant
-    decoder = json.JSONDecoder(**numbers, object_pairs_hook=_without_repeats)
+
+    def without_repeats(pairs: list[tuple[str, Any]]) -> dict:
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = max(names, key=names.count)
+            raise ValueError(f"the key {twice!r:.60} stands twice in one object")
+        return mapping
+
+    decoder = json.JSONDecoder(**numbers, object_pairs_hook=without_repeats)
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
         text = text_of(content, name, line)
@@ -184,15 +181,6 @@ def text_of(content: bytes, name: str, line: int = 1) -> str:
         line += content.count(b"\n", 0, error.start)
         reason = f"not UTF-8 ({error.reason}); convert the file"
         raise FileError(f"{name}, line {line}: {reason}") from None
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict:
-    mapping = dict(pairs)
-    if len(mapping) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r:.60} stands twice in one object")
-    return mapping
 
 
 def no_constant(name: str) -> None:

@@ -170,15 +170,10 @@ def in_flags(text: str, kind: type) -> str:
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 
     def written(match: re.Match) -> str:
-        name, behind = match[1].replace("-", "_"), text[match.end() :]
+        name = match[1].replace("-", "_")
         if name not in fields:  # as it came
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
-        is_too = declared.get("word") == "too" and not behind.startswith(
-            (" is missing", " came twice")
-        )
-        if is_too and not match.start():
-            return name  # it came as a flag or as the first word
         return declared.get("metavar", name) if declared.get("word") is True else flag_of(name)
 
     return re.sub(r"`([\w-]+)`", written, text)

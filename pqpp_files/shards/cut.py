@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, explained
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.open_input import UTF_16, Input
 from pqpp_files.shards.cells import text_array
@@ -66,7 +65,7 @@ class Shard:
 
         if self.table is not None:
             return self.table
-        with _explained(self.path):
+        with explained(f"{self.path} cannot be read", "copy it again"):
             table = _rows_of(self.path, self.start, self.rows)
         if len(table) != self.rows:
             raise FileError(
@@ -210,20 +209,9 @@ def _common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with _explained(path, "give files of one kind"):
+        with explained(f"{path}: other columns", "give files of one kind"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
-
-
-@contextmanager
-def _explained(path: str, remedy: str = "copy it again") -> Iterator[None]:
-    """Turn what a damaged file makes of a reader into one line."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{path}: {in_a_line(error, named=False)}; {remedy}") from None
 
 
 def _files_of(source: str) -> list[str]:
@@ -242,7 +230,7 @@ def _files_of(source: str) -> list[str]:
     """
     import fsspec
 
-    try:
+    with explained(f"{source} cannot be looked up", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
         is_named = False
         if any(mark in path for mark in "*?["):
@@ -253,8 +241,6 @@ def _files_of(source: str) -> list[str]:
             paths = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
         else:
             paths, is_named = ([path] if file_system.exists(path) else []), True
-    except Exception as error:  # each file system has errors of its own
-        raise FileError(f"{source}: {in_a_line(error)}; check its name") from None
     # Readers of folders leave out what begins so: what is not whole yet, say.
     whole = [p for p in paths if is_named or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
@@ -273,7 +259,7 @@ def _shape_of(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow.parquet
 
     is_separated = _is_separated(path)
-    with _explained(path, "give Parquet or CSV"):
+    with explained(f"{path} cannot be read", "give Parquet or CSV"):
         if is_separated:
             header, records = _separated(path)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])

@@ -70,12 +70,10 @@ def done_on_ray(
             cause = getattr(error, "cause", None)
             if isinstance(cause, PqppError):
                 raise cause from None
-            if isinstance(error, ray.exceptions.RayTaskError):
-                reason = str(error).strip().splitlines()[-1][:300]
-                raise FileError(f"a task failed on its worker: {reason}") from None
-            raise FileError(
-                f"Ray cannot go on ({in_a_line(error)[:200]}); run it again: what is done stays"
-            ) from None
+            # Of a task that failed on its worker it holds a traceback.
+            reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
+            remedy = "run it again: what is done stays"
+            raise FileError(f"Ray cannot go on ({reason}); {remedy}") from None
 
 
 @contextmanager

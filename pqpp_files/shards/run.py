@@ -20,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, explained
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.shards.cells import all_utf_8
 from pqpp_files.shards.cut import Shard, share_of
@@ -244,17 +244,15 @@ class Work:
 
     def errors_of(self, shard: Shard) -> int:
         """Return how many rows of an output that is there have an error."""
-        import pyarrow as pa
         import pyarrow.parquet
 
-        try:
-            with self.store.open(shard.name) as opened, pyarrow.parquet.ParquetFile(opened) as file:
-                return _errors(file.read(columns=[ERROR]))  # none is no error here
-        except (pa.ArrowException, OSError) as error:
-            reason = in_a_line(error, named=False)
-            raise FileError(
-                f"{self.store}/{shard.name} is damaged ({reason}); remove it and run again"
-            ) from None
+        what = f"{self.store}/{shard.name} is damaged"
+        with (
+            explained(what, "remove it and run again"),
+            self.store.open(shard.name) as opened,
+            pyarrow.parquet.ParquetFile(opened) as file,
+        ):
+            return _errors(file.read(columns=[ERROR]))  # none is no error here
 
 
 def _errors(table: pa.Table) -> int:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, explained, in_a_line
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 
@@ -140,13 +140,11 @@ class ShardStore:
         import fsspec
         from fsspec.implementations.dirfs import DirFileSystem
 
-        try:
+        with explained(f"{self.url} cannot be used", "check its name"):
             if self.is_local:  # whatever its name holds
                 files, root = fsspec.filesystem("file"), self.url
             else:
                 files, root = fsspec.core.url_to_fs(self.url)
-        except (ValueError, ImportError) as error:
-            raise FileError(f"{self.url}: {in_a_line(error, named=False)}") from None
         return DirFileSystem(files._strip_protocol(root).rstrip("/"), files)
 
     @contextlib.contextmanager

@@ -60,7 +60,16 @@ def unwrapped(name: str, value: object) -> Any:
             exact = arrow.null_count or str(arrow.type).startswith("extension")
             value = arrow.to_pylist() if exact else np.asarray(arrow)
     elif hasattr(value, "to_numpy"):
-        value = _of_columns(value)
+        # A series or frame of pandas or polars.
+        frame: Any = value
+        mixed = hasattr(frame, "columns") and len(set(frame.dtypes)) > 1
+        if mixed and hasattr(frame, "rows"):  # polars
+            value = frame.rows()
+        else:
+            value = array = frame.to_numpy(dtype=object) if mixed else frame.to_numpy()
+            if array.dtype == object and np.any(getattr(frame, "isna", lambda: True)()):
+                missing = [type(label).__name__ in ("NAType", "NaTType") for label in array.flat]
+                value = np.where(np.reshape(missing, array.shape), None, array)
     elif not hasattr(value, "__array__") and isinstance(value, Iterable):
         value = list(value)  # a column of datasets, for one
     if isinstance(value, list):
@@ -76,15 +85,3 @@ def unwrapped(name: str, value: object) -> Any:
 def to_numpy(array: Array) -> NDArray[Any]:
     """Return a numpy array or a torch tensor on any device as a numpy array."""
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array
-
-
-def _of_columns(value):
-    """A series or frame of pandas or polars; None where an array of objects has missing values."""
-    mixed = hasattr(value, "columns") and len(set(value.dtypes)) > 1
-    if mixed and hasattr(value, "rows"):  # polars
-        return value.rows()
-    array = value.to_numpy(dtype=object) if mixed else value.to_numpy()
-    if array.dtype == object and np.any(getattr(value, "isna", lambda: True)()):
-        missing = [type(label).__name__ in ("NAType", "NaTType") for label in array.flat]
-        array = np.where(np.reshape(missing, array.shape), None, array) if any(missing) else array
-    return array

@@ -57,7 +57,16 @@ def kld_of(maps: MapPair, convention: str) -> float:
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     if convention == "pysaliency":
-        return _kld_with_floor(maps, p_sum, moved)
+        p_sum, q_sum = (
+            total + _PYSALIENCY_FLOOR * maps.p.pixels for total in (p_sum, maps.q.total)
+        )
+
+        def floored(p, q):
+            # After the move: in one sum with it the floor would be lost, the lowest pixel be 0.
+            q, p = q + _PYSALIENCY_FLOOR, (moved(p) if moved else p) + _PYSALIENCY_FLOOR
+            return q, xp.log(q / p)
+
+        return maps.dot(floored) / q_sum + math.log(p_sum / q_sum)
     small = _EPSILON[convention]
     added = small if convention == "richhf" else 0.0
     p_sum, q_scale = p_sum + added, 1 / (maps.q.total + added)
@@ -91,41 +100,26 @@ def _as_density(maps, convention):
     return p_sum, (lambda p: p + lift) if lift else None
 
 
-def _kld_with_floor(maps, p_sum, moved):
-    """KLD with 1e-20 added to every pixel of both maps."""
-    p_sum, q_sum = (total + _PYSALIENCY_FLOOR * maps.p.pixels for total in (p_sum, maps.q.total))
-
-    def part(p, q):
-        # After the move: in one sum with it the floor would be lost, and the lowest pixel be 0.
-        q, p = q + _PYSALIENCY_FLOOR, (moved(p) if moved else p) + _PYSALIENCY_FLOOR
-        return q, maps.p.xp.log(q / p)
-
-    return maps.dot(part) / q_sum + math.log(p_sum / q_sum)
-
-
 def sim_of(maps: MapPair, convention: str) -> float:
     """SIM of a `MapPair`."""
+    xp = maps.p.xp
     if convention == "mit":
-        return _similarity_of_stretched(maps)
-    xp, q_sum, (p_sum, moved) = maps.p.xp, maps.q.total, _as_density(maps, convention)
+        # Of maps that were stretched to [0, 1] first.
+        p, q = maps.p, maps.q
+        if q.lowest == q.highest or (p.lowest == p.highest != 0):
+            return math.nan
+        if p.highest == p.lowest:  # an empty map stays one, and shares nothing
+            return 0.0
+        p_sum, q_sum = (side.total - side.lowest * p.pixels for side in (p, q))
+        scale = q_sum / p_sum
+        return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
+    q_sum, (p_sum, moved) = maps.q.total, _as_density(maps, convention)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
     scale = (q_sum + added) / (p_sum + added)
     shared = maps.sum(lambda p, q: xp.minimum((moved(p) if moved else p) * scale, q))
     return shared / (q_sum + added)
-
-
-def _similarity_of_stretched(maps):
-    """SIM of maps that were stretched to [0, 1] first."""
-    xp, pixels, (p, q) = maps.p.xp, maps.p.pixels, (maps.p, maps.q)
-    if q.lowest == q.highest or (p.lowest == p.highest != 0):
-        return math.nan
-    if p.highest == p.lowest:  # an empty map stays one, and shares nothing
-        return 0.0
-    p_sum, q_sum = p.total - p.lowest * pixels, q.total - q.lowest * pixels
-    scale = q_sum / p_sum
-    return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
 
 
 def mse_of(maps: MapPair, convention: str) -> float:

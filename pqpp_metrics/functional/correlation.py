@@ -224,7 +224,15 @@ def _tau_and_p_value(agreements: Floats, x_ranks: Floats, y_ranks: Floats) -> tu
     if not len(x_ties) and not len(y_ties):
         rarer = round((n * (n - 1) / 2 - abs(surplus)) / 2)
         if n <= _COUNTED or rarer <= 1:
-            return tau, _exact_p_value(n, rarer)
+            # Twice the share of the orders of n with at most so many pairs out of order.
+            if rarer <= 1:  # one order has none, n - 1 have one
+                logarithm = math.log(2 * (n if rarer else 1)) - math.lgamma(n + 1)
+                return tau, min(1.0, math.exp(logarithm))
+            orders = [1] + [0] * rarer
+            for size in range(2, n + 1):
+                sums = [0, *itertools.accumulate(orders)]
+                orders = [sums[k + 1] - sums[max(0, k + 1 - size)] for k in range(rarer + 1)]
+            return tau, min(1.0, 2 * sum(orders) / math.factorial(n))
     return tau, math.erfc(abs(surplus) / math.sqrt(2 * _variance(n, x_ties, y_ties)))
 
 
@@ -237,16 +245,3 @@ def _variance(n, x_ties, y_ties):
     fives = [(t * (t - 1) * (2 * t + 5)).sum() for t in (x, y)]
     variance = (m * (2 * n + 5) - sum(fives)) / 18 + twos[0] * twos[1] / (2 * m)
     return variance + (threes[0] * threes[1] / (9 * m * (n - 2)) if n > 2 else 0.0)
-
-
-def _exact_p_value(n, rarer):
-    """Twice the share of the orders of n with at most so many pairs out of order, at most 1."""
-    if rarer <= 1:
-        # One order has none, n - 1 have one.
-        logarithm = math.log(2 * (n if rarer else 1)) - math.lgamma(n + 1)
-        return min(1.0, math.exp(logarithm))
-    orders = [1] + [0] * rarer
-    for size in range(2, n + 1):
-        sums = [0, *itertools.accumulate(orders)]
-        orders = [sums[k + 1] - sums[max(0, k + 1 - size)] for k in range(rarer + 1)]
-    return min(1.0, 2 * sum(orders) / math.factorial(n))

@@ -63,7 +63,13 @@ def ndcg(
     given = ranking_inputs(scores, relevance, rules)
     xp = given.xp
     if isinstance(gains, Mapping):
-        of_grade, gained = _checked_gains(gains), []
+        try:  # what fills up rows is not relevant
+            of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
+        except (TypeError, ValueError):
+            raise not_allowed("gains", gains, "give a gain for each grade") from None
+        if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
+            raise not_allowed("gains", gains, "gains are 0 or above, and 0 of grade 0")
+        gained = []
         for grades in (given.relevance, given.missing):  # one without a gain gains itself
             distinct, places = np.unique(to_numpy(grades), return_inverse=True)
             values = np.array([of_grade.get(grade, float(grade)) for grade in distinct.tolist()])
@@ -90,17 +96,6 @@ def ndcg(
     values = order.share(xp, gained, order.weighted(xp, ideal, discount))
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)
-
-
-def _checked_gains(gains):
-    """Grade to gain as floats; 0 is added, for what fills up rows is not relevant."""
-    try:
-        of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
-    except (TypeError, ValueError):
-        raise not_allowed("gains", gains, "give a gain for each grade") from None
-    if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
-        raise not_allowed("gains", gains, "gains are 0 or above, and 0 of grade 0")
-    return of_grade
 
 
 def _ranks(given, number):

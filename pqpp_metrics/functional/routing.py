@@ -78,6 +78,12 @@ def routing_gain(
         lambda counts: _areas(counts, scores, gain), len(gain), resamples, confidence, seed
     )
     x, y = (curve[0] for curve in _curves(whole, scores, gain))
+    share_for_80 = math.nan
+    if y[-1] > 0:
+        wanted = 0.8 * y[-1]
+        at = int(np.argmax(y >= wanted))
+        (x0, x1), (y0, y1) = x[at - 1 : at + 1], y[at - 1 : at + 1]
+        share_for_80 = float(x0 + (x1 - x0) * (wanted - y0) / (y1 - y0))
     area, oracle = (float(_areas(whole, order, gain)[0]) for order in (scores, gain))
     return {
         "routing_gain": area,
@@ -86,7 +92,7 @@ def routing_gain(
         "oracle": oracle,
         "oracle_share": area / oracle if oracle > 0 else math.nan,
         "qualities": (weak.mean() + np.interp(shares, x, y)).tolist(),
-        "share_for_80": _first_share(x, y, 0.8),
+        "share_for_80": share_for_80,
         "n": len(gain),
     }
 
@@ -161,13 +167,3 @@ def _areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:
     """Return the area over random routing of each resample."""
     shares, gains = _curves(counts, scores, gain)
     return np.trapezoid(gains, shares, axis=1) - gains[:, -1] / 2
-
-
-def _first_share(shares: Floats, gains: Floats, part: float) -> float:
-    """Return the least share at which a curve has a part of its gain."""
-    wanted = part * gains[-1]
-    if gains[-1] <= 0:
-        return math.nan
-    at = int(np.argmax(gains >= wanted))
-    (x0, x1), (y0, y1) = shares[at - 1 : at + 1], gains[at - 1 : at + 1]
-    return float(x0 + (x1 - x0) * (wanted - y0) / (y1 - y0))

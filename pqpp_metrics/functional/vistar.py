@@ -218,7 +218,15 @@ def hwpq(
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
     _inputs.require_as_many("one of each for every fact", **facts)
     _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level is 1, 2, 3 or 4")
-    _check_sums(levels, weights, level_weights)
+    if len(level_weights) != _LEVELS:
+        raise _inputs.wrong_shape("level_weights", level_weights, "give 4, L1 to L4")
+    _require_sum("`level_weights`", level_weights)
+    for level in range(1, _LEVELS + 1):
+        of_level = weights[levels == level]
+        if of_level.size:
+            _require_sum(f"`question_weights` of level {level}", of_level)
+        elif level_weights[level - 1] > 0:
+            raise MetricInputError(f"level {level} has weight but no facts; give it weight 0")
     confirmed = yes & ~no
     place = levels.astype(np.intp) - 1
     by_level = np.bincount(place, weights * confirmed, minlength=_LEVELS)
@@ -240,19 +248,6 @@ def _weights(name: str, values: Values) -> Floats:
     if (weights < 0).any():
         raise MetricInputError(f"`{name}` holds {weights.min():g}; a weight is 0 or above")
     return weights
-
-
-def _check_sums(levels, weights, level_weights):
-    """Raise unless weights sum to 1 over the levels and within each of them."""
-    if len(level_weights) != _LEVELS:
-        raise _inputs.wrong_shape("level_weights", level_weights, "give 4, L1 to L4")
-    _require_sum("`level_weights`", level_weights)
-    for level in range(1, _LEVELS + 1):
-        of_level = weights[levels == level]
-        if of_level.size:
-            _require_sum(f"`question_weights` of level {level}", of_level)
-        elif level_weights[level - 1] > 0:
-            raise MetricInputError(f"level {level} has weight but no facts; give it weight 0")
 
 
 def _require_sum(name, weights):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
 from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, cell_values
-from pqpp_models.bench.rows import interval_of, labels_of
+from pqpp_models.bench.tables import interval_of, labels_of
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
 
@@ -247,30 +247,21 @@ def space_panels(
             title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
             xs, ys = (Axis.around(side, 4, _SIDE - 4).at(side) for side in space[known].T)
             caption = f"{visible(predictions.predictor)}, t-SNE: {known.sum()} prompts by {title}"
-            shown.append(
+            values = values[known]
+            edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
+            fifth = np.searchsorted(edges, values, side="left")
+            parts = [
                 {
-                    "title": title,
-                    "alt": f"{caption} value.",
-                    "side": _SIDE,
-                    "parts": _fifths(values[known], xs, ys),
+                    "part": part + 1,
+                    "low": float(values[fifth == part].min()),
+                    "high": float(values[fifth == part].max()),
+                    "path": "".join(points(xs[fifth == part], ys[fifth == part])),
                 }
-            )
+                for part in np.unique(fifth).tolist()
+            ]
+            about = {"title": title, "alt": f"{caption} value.", "side": _SIDE}
+            shown.append({**about, "parts": parts})
     return shown
-
-
-def _fifths(values: Floats, xs: Floats, ys: Floats) -> list[dict[str, Any]]:
-    """Return the points of each fifth of the values that is met."""
-    edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
-    parts = np.searchsorted(edges, values, side="left")
-    return [
-        {
-            "part": part + 1,
-            "low": float(values[parts == part].min()),
-            "high": float(values[parts == part].max()),
-            "path": "".join(points(xs[parts == part], ys[parts == part])),
-        }
-        for part in np.unique(parts).tolist()
-    ]
 
 
 def comparable(

@@ -23,11 +23,9 @@ from pqpp_files.figures import Figures, figures_text
 from pqpp_files.open_input import names_input
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report
-from pqpp_models.bench.held_out import fitted_among, held_out_builds
-from pqpp_models.bench.notes import fitted_notes
-from pqpp_models.bench.rows import marked
 from pqpp_models.bench.run import load_predictors, open_split, with_some_of
-from pqpp_models.bench.split import RELEASES, Split, other_releases
+from pqpp_models.bench.split import RELEASES, Split, fitted_among, held_out_builds, other_releases
+from pqpp_models.bench.tables import fitted_notes, marked
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import ID

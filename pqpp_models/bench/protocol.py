@@ -22,8 +22,7 @@ from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import qpp_report
 from pqpp_metrics.functional.resampling import paired_permutation
 from pqpp_metrics.functional.significance import holm
-from pqpp_models.bench.held_out import fitted_among
-from pqpp_models.bench.split import Split
+from pqpp_models.bench.split import Split, fitted_among
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import stand_in
@@ -462,7 +461,14 @@ def experiment_cells(
             if other != reference and not is_mean(reference)
         ]
     elif name == "cross-task":
-        cells = _cross_task(targets, known)
+        # The models of both tasks by their places, of the other task its first measure: Table 8.
+        cells = []
+        for reference in targets:
+            own = _models(known, measure := measure_of(reference))
+            tasks = (measure_of(target) for target in sort_targets(known))
+            others = (task for task in tasks if task and measure and task.task != measure.task)
+            pairs = zip(own, _models(known, next(others, None)), strict=False)
+            cells += [Cell(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # the sources of prompts apart: Tables 6, 7 and 9
         apart = [s for s in sources if name == "by-source" or s != fitted_to]
         cells = [Cell(f"{t} ({s})", t, t, s) for s in apart for t in targets]
@@ -475,23 +481,6 @@ def experiment_cells(
         raise PredictorError(
             f"the table {name!r} has no column for {', '.join(targets)}; name other targets"
         )
-    return cells
-
-
-def _cross_task(targets: Sequence[str], predicted: Sequence[str]) -> list[Cell]:
-    """Pair the models of both tasks by their places: Table 8.
-
-    Of the other task its first measure counts.
-    """
-    cells = []
-    for reference in targets:
-        own = _models(predicted, measure := measure_of(reference))
-        tasks = (measure_of(target) for target in sort_targets(predicted))
-        others = (task for task in tasks if task and measure and task.task != measure.task)
-        pairs = zip(own, _models(predicted, next(others, None)), strict=False)
-        cells += [
-            Cell(f"{source}→{goal}", source, goal) for goal, source in pairs if goal == reference
-        ]
     return cells
 
 

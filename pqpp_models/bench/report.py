@@ -12,22 +12,24 @@ from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import FEW, comparable, leading, panel, ranked_rows, space_panels
-from pqpp_models.bench.notes import fitted_notes, notes, unranked
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
-from pqpp_models.bench.rows import (
+from pqpp_models.bench.run import BenchRun
+from pqpp_models.bench.split import ALL_ROWS
+from pqpp_models.bench.tables import (
     FITTED,
     HEADINGS,
     blocks_of,
     differences,
+    fitted_notes,
     heading,
     headings,
     interval_of,
     labels_of,
     marked,
+    notes,
     published_groups,
+    unranked,
 )
-from pqpp_models.bench.run import BenchRun
-from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.explain.page import STYLE, coloured_words, scale_of
 from pqpp_models.predictor import Predictor

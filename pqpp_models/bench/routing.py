@@ -15,11 +15,9 @@ from pqpp_datasets.target_columns import is_mean, measure_of
 from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
-from pqpp_models.bench.held_out import held_out_builds
-from pqpp_models.bench.notes import fitted_notes
 from pqpp_models.bench.protocol import Predictions, predict_all
-from pqpp_models.bench.rows import marked
-from pqpp_models.bench.split import Split
+from pqpp_models.bench.split import Split, held_out_builds
+from pqpp_models.bench.tables import fitted_notes, marked
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 

@@ -1,19 +1,407 @@
-"""Tables of results in the formats that people put into terminals, papers and spreadsheets."""
+"""Tables of results: rows, columns and notes, for terminals, papers, spreadsheets and notebooks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from string import ascii_lowercase
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pqpp_datasets.target_columns import (
+    Target,
+    measure_of,
+    readable_model,
+    readable_name,
+    sort_targets,
+)
 from pqpp_files.render_page import BarCell, bar_table
 from pqpp_files.visible import markdown_cell, visible
-from pqpp_models.bench.latex import latex_tables
-from pqpp_models.bench.notes import notes
-from pqpp_models.bench.protocol import COEFFICIENTS, PublishedResult, Result
-from pqpp_models.bench.rows import HEADINGS, blocks_of, differences, intervals
+from pqpp_models.bench.protocol import (
+    COEFFICIENTS,
+    COMPARISON_NOTE,
+    MARKS_NOTE,
+    Figure,
+    PublishedResult,
+    Result,
+    arrow,
+    grouped,
+    mark,
+    mean_over_targets,
+)
+from pqpp_models.bench.split import ALL_ROWS, other_releases
+
+FITTED = "fitted"
+"""The key of rows of predictors that were fitted to rows of the table."""
+
+
+class Half(NamedTuple):
+    """A coefficient in a cell.
+
+    Attributes:
+        text: Its figure with its marks.
+        best: Whether no other row of its key has a higher figure in the column, and one a lower.
+        interval: The ends of its 95 % interval, None where there is none.
+    """
+
+    text: str
+    best: bool
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A row of a table.
+
+    Attributes:
+        name: What the table shows: with the key of a published source, and with what was fitted.
+        title: The predictor of a published row as texts call it, the name of another.
+        key: Empty for ours, that of its source for a published one, `FITTED` for what was fitted
+            to rows of the table.
+        cells: One a column, Pearson and Kendall; None where there is no figure.
+    """
+
+    name: str
+    title: str
+    key: str
+    cells: tuple[tuple[Half, ...] | None, ...]
+
+    @property
+    def kind(self) -> str:
+        """Which part of a table it stands in: rows of one kind stand between two rules."""
+        return "published" if self.key.startswith("[") else self.key
+
+
+@dataclass(frozen=True)
+class Block:
+    """The table of one measure.
+
+    Attributes:
+        measure: A key of `headings`.
+        title: Its heading.
+        labels: The columns.
+        rows: Ours, the published ones, then those that are not ranked.
+    """
+
+    measure: str
+    title: str
+    labels: list[str]
+    rows: list[TableRow]
+
+
+def blocks_of(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Block]:
+    """Return the table of each measure that is in the results.
+
+    Args:
+        results: Ours.
+        published: The published figures.
+    """
+    blocks = []
+    for measure, title in headings(results).items():
+        labels = labels_of(results, measure)
+        blocks.append(Block(measure, title, labels, [*_rows(labels, results, published)]))
+    return blocks
+
+
+def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
+    rest = [result for result in results if not result.ranked]
+    ranked = [result for result in results if result.ranked]
+    for key, group in {"": ranked, **published_groups(published), FITTED: rest}.items():
+        columns = grouped((one.label, one) for one in group)
+        for name, ours in grouped((one.predictor, one) for one in group).items():
+            mine = {result.label: result for result in ours if result.label in labels}
+            if not mine:
+                continue
+            own = {getattr(result, "stands_in", None) for result in mine.values()}
+            title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
+            shown = f"{title} {key}".rstrip()
+            if key == FITTED:
+                shown = marked(title, max(result.fitted_rows or 0 for result in ours))
+            cells = tuple(
+                tuple(_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
+                if label in mine
+                else None
+                for label in labels
+            )
+            yield TableRow(shown, getattr(ours[0], "title", shown), key, cells)
+
+
+def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half:
+    """Return a coefficient of a cell, beside the others of its column and key."""
+    value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
+    sign = ""
+    if baseline := getattr(figure, "baseline", None):
+        other = [getattr(one, name) for one in column if one.predictor == baseline]
+        p_other = getattr(figure, f"{name}_baseline_p")
+        sign = f"{arrow(value, other[0], p_other):1}" if other else ""
+    values = [getattr(one, name) for one in column]
+    known = [one for one in values if not math.isnan(one)]
+    best = key != FITTED and bool(known) and value == max(known) > min(known)
+    text = f"{coefficient_text(value)}{mark(p):1}{sign}"
+    return Half(text, best, interval_of(figure, name))
+
+
+def marked(name: str, fitted: int | None) -> str:
+    """Return a predictor's name as a table shows it.
+
+    Example:
+        >>> marked("mine", 3), marked("mine", 0)
+        ('mine (fitted to 3 of these rows)', 'mine')
+    """
+    return f"{name} (fitted to {fitted} of these rows)" if fitted else name
+
+
+def interval_of(figure: Figure, name: str) -> tuple[float, float] | None:
+    """Return the ends of the interval of a figure, like `pearson`; None where there is none."""
+    low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
+
+
+def coefficient_text(value: float) -> str:
+    """Return a coefficient with three digits, a dash in the same width for none.
+
+    Example:
+        >>> coefficient_text(0.5), coefficient_text(float("nan"))
+        (' 0.500', '   –  ')
+    """
+    return "   –  " if math.isnan(value) else f"{value:6.3f}"
+
+
+def heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
+    """Return what a column is about, in words.
+
+    Args:
+        result: One of the column.
+        told: What the dataset tells of its target.
+        short: Where the measure stands above: the model alone.
+
+    Example:
+        >>> from pqpp_models.bench.protocol import published_results
+        >>> heading(published_results()[0]), heading(published_results()[0], short=True)
+        ('HBPP of GLIDE', 'GLIDE')
+    """
+    name = (readable_model if short else readable_name)(result.target, described)
+    if result.label == result.target:
+        return name
+    if result.label == f"{result.target} ({result.source})":
+        return f"{name} on {result.source}"
+    if "→" in result.label:
+        of = readable_model if short else readable_name
+        return f"{of(getattr(result, 'predicted', result.target))} → {name}"
+    return result.label
+
+
+def headings(results: Sequence[Result]) -> dict[str, str]:
+    """Return the heading of each measure that is in the results, in the order of measures."""
+    measures = (measure_of(target) for target in sort_targets({r.target: None for r in results}))
+    titles = {measure.name: measure.title for measure in measures if measure}
+    titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
+    there = {_measure_of(result) for result in results}
+    return {name: title for name, title in titles.items() if name in there}
+
+
+def labels_of(results: Sequence[Figure], measure: str | None = None) -> list[str]:
+    """Return the columns of the results in their order, which the row with most columns says.
+
+    Args:
+        results: Ours, or published ones.
+        measure: Only those whose true values are of this measure, a key of `headings`.
+    """
+    of_measure = [one for one in results if measure is None or _measure_of(one) == measure]
+    rows = grouped((one.predictor, one.label) for one in of_measure)
+    return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
+
+
+def _measure_of(result: Figure) -> str:
+    if result.target != getattr(result, "predicted", result.target) and result.label.endswith("]"):
+        return "automatic"
+    measure = measure_of(result.target)
+    return measure.name if measure else "other"
+
+
+def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
+    """Group published figures by where they stand, under the keys [a], [b] and so on."""
+    groups = grouped((result.source, result) for result in published).values()
+    return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
+
+
+HEADINGS = ("predictor", "column", "Pearson", "Kendall")
+
+
+def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each cell that was tested against the baseline's, as `HEADINGS` say.
+
+    The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
+    """
+    baselines = {result.label: result for result in results if result.predictor == result.baseline}
+    return [
+        (row.predictor, row.label, *(_told(row, baselines[row.label], c) for c in COEFFICIENTS))
+        for row in results
+        if any(not math.isnan(getattr(row, f"{c}_baseline_p")) for c in COEFFICIENTS)
+    ]
+
+
+def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
+    return [
+        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        for r in results
+    ]
+
+
+def _told(row: Result, baseline: Result, coefficient: str) -> str:
+    difference = getattr(row, coefficient) - getattr(baseline, coefficient)
+    cell = _with_interval(difference, row, f"{coefficient}_baseline", "+")
+    return cell + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
+
+
+def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
+    if math.isnan(value):
+        return "–"
+    known = [value, *(interval_of(row, name) or ())]
+    first, *rest = (format(number, f"{sign}.3f") for number in known)
+    return f"{first} [{', '.join(rest)}]" if rest else first
+
+
+_FEW = 30
+GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
+
+
+def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
+    """Return the lines that say what a table's figures are."""
+    lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
+    of_data = grouped(((r.config, r.release, r.split), r) for r in results)
+    for (config, release, split), rows in of_data.items():
+        # An entry of a leaderboard may tell a figure, and not of how many prompts.
+        sizes = {r.label: r.n for r in rows if r.n > 1 or _undefined(r) == 2}
+        by_size = grouped((n, label) for label, n in sizes.items())
+        parts = [config, *([f"release {release}"] if release else [])]
+        parts.append(split if split == ALL_ROWS else f"{split} split")
+        each = [
+            f"n = {n}" + (f" ({', '.join(labels)})" if len(by_size) > 1 else "")
+            for n, labels in by_size.items()
+        ]
+        lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
+    for config in dict.fromkeys(result.config for result in results):
+        lines += other_releases({r.predictor: r.trained_on for r in results}, config)
+    lines += fitted_notes(results)
+    lines += _means([result for result in results if result.ranked])
+    lines += without_figure(results)
+    if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
+        lines.append(MARKS_NOTE)
+    fewest = min((result.n for result in results if result.n > 1), default=_FEW)
+    if fewest < _FEW:
+        lines.append(
+            f"only {fewest} prompts: figures of so few move far by chance, and a mark says that "
+            "there is a relation, not how strong it is; --format json has the intervals"
+        )
+    for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
+        lines.append(COMPARISON_NOTE.format(baseline=baseline))
+    for row in results:
+        for coefficient in COEFFICIENTS:
+            if warning := getattr(row, f"{coefficient}_baseline_warning"):
+                name = f"{row.predictor} less {row.baseline} on {row.label}"
+                lines.append(f"! {name}, {coefficient.title()}: {warning}")
+    for key, (first, *_) in published_groups(published).items():
+        lines.append(
+            f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
+        )
+    return lines
+
+
+def unranked(results: Iterable[Any]) -> dict[str, int]:
+    """Return the predictors that were fitted to rows of a table, and to how many at most."""
+    rows = grouped((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
+    return {name: max(counts) for name, counts in rows.items()}
+
+
+def fitted_notes(results: Iterable[Any]) -> list[str]:
+    """Return the lines on what the predictors of a table were fitted to."""
+    results = list(results)
+    built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
+    lines = [
+        f"{build}, fitted on train alone, stands for {name}, which was fitted to more of these rows"
+        for build, name in built
+    ]
+    out = unranked(results)
+    if out:
+        lines.append(f"fitted to rows of this table, not ranked: {', '.join(out)}")
+    instead = [r for r in results if getattr(r, "stands_in", None)]
+    taken = grouped(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
+    for (name, own), targets in taken.items():
+        without = f"{name} does not predict {', '.join(targets)}"
+        lines.append(f"{without}: its {own} stands in, whose order counts")
+    unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
+    if unknown:
+        lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
+    fitted: dict[Any, None] = {}
+    for result in results:
+        if result.fitted_on:
+            apart = result.fitted_rows is not None and result.predictor not in out
+            on = (result.fitted_on, getattr(result, "trained_on", None), apart)
+            fitted[on, result.predictor] = None
+    for (split, data, apart), names in grouped(fitted).items():
+        of = f" of {data}" if data else ""
+        on_none = ", on none of these rows" if apart else ""
+        lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
+    return lines
+
+
+def _means(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line of means for each set of columns that a predictor has.
+
+    A line has all predictors that have its columns, so that every mean in it is over the same ones.
+    """
+    columns = {n: set(some) for n, some in grouped((r.predictor, r.label) for r in results).items()}
+    every = labels_of(results)
+    for some in dict.fromkeys(map(frozenset, columns.values())):
+        having = [r for r in results if r.label in some and some <= columns[r.predictor]]
+        means = [
+            f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
+            for name, r, tau in mean_over_targets(having)
+            if not (math.isnan(r) and math.isnan(tau))
+        ]
+        if len(some) < 2 or not means:
+            continue
+        which = f"all {len(every)} columns"
+        if len(some) < len(every):
+            which = f"{len(some)} of {len(every)} columns ({', '.join(labels_of(having))})"
+        yield f"mean over {which}, Pearson / Kendall: {'; '.join(means)}"
+
+
+def _undefined(result: Result) -> int:
+    """Return how many of the two coefficients are not defined."""
+    return math.isnan(result.pearson) + math.isnan(result.kendall)
+
+
+def without_figure(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line on each reason why a cell has no figure.
+
+    Example:
+        >>> list(without_figure([]))
+        []
+    """
+    missing = [result for result in results if _undefined(result) == 2]
+    if half := dict.fromkeys(r.predictor for r in results if _undefined(r) == 1):
+        yield f"– of {', '.join(half)} only one of the coefficients is told or defined"
+    few = {r.label: r.n for r in missing if r.n < 2}
+    for label, n in few.items():
+        yield f"– no figure on {label}: n = {n}, and a correlation needs two prompts"
+    equal = grouped((r.label, r.predictor) for r in missing if r.label not in few)
+    for label in list(equal):
+        if {r.predictor for r in results if r.label == label} == set(equal[label]):
+            del equal[label]
+            yield (
+                f"– no figure on {label}: its true values, or what a predictor says of all of "
+                "these prompts, are equal"
+            )
+    for together, labels in grouped((", ".join(n), label) for label, n in equal.items()).items():
+        yield f"– no figure of {together} on {', '.join(labels)}: the same is said of all prompts"
 
 
 class BenchTable(pd.DataFrame):
@@ -82,34 +470,131 @@ def format_results(
         theirs = pd.DataFrame([vars(one) | {"published": True} for one in published])
         table = pd.concat([ours, theirs] if len(theirs) else [ours])
         return table.astype({"fitted_rows": "Int64"} if len(ours) else {}).to_csv(index=False)
-    form, heading = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
-    return _text(results, published, form, heading, with_intervals)
-
-
-def _text(results, published, style: str, heading: str, with_intervals: bool) -> str:
-    # A block a measure keeps the table within 80 columns.
     from tabulate import SEPARATING_LINE, tabulate
 
-    shown = markdown_cell if style == "github" else visible
-    parts = []
+    form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
+    shown = markdown_cell if style == "markdown" else visible
+    parts = []  # a block a measure keeps the table within 80 columns
     for block in blocks_of(results, published):
         lines: list[Any] = []
         for place, row in enumerate(block.rows):
-            if style == "simple" and place and row.kind != block.rows[place - 1].kind:
+            if style == "table" and place and row.kind != block.rows[place - 1].kind:
                 lines.append(SEPARATING_LINE)
             texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
             lines.append([shown(row.name), *texts])
         names = ["predictor", *map(shown, block.labels)]
         parts += [
-            heading.format(f"{block.title}: Pearson Kendall"),
-            tabulate(lines, names, style, preserve_whitespace=True),
+            title.format(f"{block.title}: Pearson Kendall"),
+            tabulate(lines, names, form, preserve_whitespace=True),
             "",
         ]
     beside = {"95 % intervals": intervals(results) if with_intervals else []}
     if results:
-        title = f"Difference from {shown(str(results[0].baseline))}, with the 95 % interval"
-        beside[title] = differences(results)
-    for title, found in beside.items():
+        other = shown(str(results[0].baseline))
+        beside[f"Difference from {other}, with the 95 % interval"] = differences(results)
+    for about, found in beside.items():
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
-            parts += [heading.format(title), tabulate(cells, HEADINGS, style), ""]
+            parts += [title.format(about), tabulate(cells, HEADINGS, form), ""]
     return "\n".join([*parts, *notes(results, published)])
+
+
+_SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}
+_ESCAPES = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": "$<$", ">": "$>$", "|": "$|$"},  # other signs in LaTeX's own fonts
+    **{"→": r"$\to$", "τ": r"$\tau$", "–": "--", "…": r"\ldots{}"},
+    **{sign: rf"$^\{name}$" for sign, name in _SIGNS.items()},
+}
+# Never wider than the text, and never made wider.
+_FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+
+
+def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+    """Return a table for each task, in LaTeX; a measure of the task has a block of it.
+
+    The best figures of ours are bold, and so are those of each published source. What the figures
+    are stands above as comments, and in short in the captions.
+
+    Args:
+        results: Ours, from one split.
+        published: The published figures of the same targets.
+    """
+    tasks: dict[str, list[Block]] = {}
+    for block in blocks_of(results, published):
+        name = block.measure
+        measure = measure_of(name) if name not in ("automatic", "other") else None
+        tasks.setdefault(measure.task if measure else name, []).append(block)
+    lines = [f"% {' '.join(line.split())}" for line in notes(results, published)]
+    lines.append(r"% \usepackage{booktabs,graphicx}")
+    for task, blocks in tasks.items():
+        at = f"{_slug(results[0].config)}-{_slug(results[0].split)}-{task}"
+        lines += [
+            r"\begin{table}[tp]",
+            r"\centering\footnotesize",
+            r"\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{_caption(task, blocks, results, published)}}}",
+            rf"\label{{tab:{at}}}",
+        ]
+        for block in blocks:
+            lines += [r"\par\medskip", *_tabular(block, results)]
+        lines.append(r"\end{table}")
+    return "\n".join(lines)
+
+
+def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
+    first = {result.label: result for result in reversed(results)}
+    names = [_escaped(heading(first[label], short=True)) for label in block.labels]
+    yield _FIT
+    yield rf"\begin{{tabular}}{{l{'rr' * len(names)}}}"
+    yield r"\toprule"
+    above = "".join(rf" & \multicolumn{{2}}{{c}}{{{name}}}" for name in names)
+    yield rf"{_escaped(block.title.partition(' (')[0])}{above} \\"
+    yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(names), 2))
+    yield "predictor" + r" & $r$ & $\tau$" * len(names) + r" \\"
+    kind = None
+    for row in block.rows:
+        if row.kind != kind:
+            yield r"\midrule"
+        kind = row.kind
+        halves = chain.from_iterable(cell or [Half("–", False, None)] * 2 for cell in row.cells)
+        yield rf"{_escaped(row.name)} & {' & '.join(map(_figure, halves))} \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}}"
+
+
+def _figure(half: Half) -> str:
+    text = half.text.strip().replace("0.", ".", 1)
+    digits = text.rstrip("‡†↑↓")
+    shown = f"$-${digits[1:]}" if digits.startswith("-") else _escaped(digits)
+    return (rf"\textbf{{{shown}}}" if half.best else shown) + _escaped(text[len(digits) :])
+
+
+def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
+    first, sizes = results[0], sorted({r.n for r in results if r.n})
+    n = "--".join(dict.fromkeys(str(size) for size in (sizes[:1] + sizes[-1:])))
+    about = "" if task in ("automatic", "other") else f"{task} "
+    parts = [
+        f"Pearson's $r$ and Kendall's $\\tau$ of predicted and true {about}performance: "
+        f"{_escaped(first.config)}, {_escaped(first.split)} ($n = {n or 0}$).",
+        r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
+    ]
+    labels = {label for block in blocks for label in block.labels}
+    for key, group in published_groups(published).items():
+        if labels & {size.label for size in group}:
+            at = group[0]
+            parts.append(f"{key} published, on {_escaped(at.config)}, {at.split} ($n = {at.n}$).")
+    if first.generated:
+        parts.insert(0, f"{_escaped(GENERATED_NOTE)}.")
+    return " ".join(parts)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
+
+
+def _escaped(text: str) -> str:
+    shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
+    # Behind the end of a row these would be the end's own options.
+    return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.images.rows import IMAGE_COLUMNS, read_mappings
+from pqpp_models.images.pairs import IMAGE_COLUMNS, read_mappings
 from pqpp_models.torch_predictor import TorchPredictor
 
 

@@ -27,7 +27,7 @@ from pqpp_backbones.pretrained import TEXTS, loading
 from pqpp_files.extras import needing
 from pqpp_hub.card import render_card
 from pqpp_models.errors import PredictorError
-from pqpp_models.images.rows import IMAGE_COLUMNS, read_mappings
+from pqpp_models.images.pairs import IMAGE_COLUMNS, read_mappings
 from pqpp_models.predictor import Predictor
 from pqpp_models.torch_predictor import parameter_count
 

@@ -1,13 +1,13 @@
 """The correlation-based CNN as a predictor: similarities among results in, performance out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
-from pqpp_models.images.rows import read_mappings
+from pqpp_models.images.pairs import read_mappings
 from pqpp_models.targets import target_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -127,8 +127,6 @@ def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.flo
 
 
 def _matrices(row: Any, index: int) -> NDArray[np.float32]:
-    if not isinstance(row, Mapping):
-        raise PredictorError(f"the row at index {index} is not a mapping; give {_ALLOWED}")
     try:
         if row.get("similarities") is not None:
             given = np.asarray(row["similarities"], dtype=np.float32)

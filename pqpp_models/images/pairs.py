@@ -1,4 +1,4 @@
-"""From rows with images to (prompt, image) pairs, and from the pairs' scores to performance."""
+"""Rows with images, their (prompt, image) pairs, and from pairs' scores to performance."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +12,28 @@ from pqpp_datasets.target_columns import PQPP_TARGETS, is_mean, measure_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import Limits, target_limits
+
+IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
+"""What a row must hold, of each group at least one column."""
+
+
+def read_mappings(rows: Any) -> list[Any]:
+    """Return rows with more than a prompt as a list; images of a dataset stay undecoded.
+
+    Example:
+        >>> read_mappings([{"prompt": "a cat", "images": []}])
+        [{'prompt': 'a cat', 'images': []}]
+    """
+    if hasattr(rows, "cast_column") and hasattr(rows, "features"):
+        from datasets import Image
+
+        for name, feature in rows.features.items():
+            if isinstance(feature, Image):
+                rows = rows.cast_column(name, Image(decode=False))
+            elif isinstance(getattr(feature, "feature", None), Image):
+                rows = rows.cast_column(name, type(feature)(Image(decode=False)))
+    return list(rows)
+
 
 ANY = ""
 """The model of images under `images`, which is not told."""
@@ -101,8 +123,6 @@ def read_pairs(
         PredictorError: A row has no prompt or no image.
     """
     rows = list(rows)
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise PredictorError('a row is no mapping; write {"prompt": "a wave", "images": [image]}')
     prompts = read_prompts(rows)
     pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
@@ -179,8 +199,21 @@ def performance(
         if task_of(target) == "generation":
             (low,), (high,) = target_limits([target], limits)
             return np.clip((high - low) * _means(scores[model], rows, n) + low, low, high)
+        relevance = scores[model]
+        if aggregation == "threshold":
+            relevance = (relevance >= 0.5).astype(float)
         measure = target.rpartition("_")[2]
-        return _of_ranking(scores[model], rows, ranks, n, measure, aggregation)
+        if measure != "rr":
+            cut = int(measure.removeprefix("p"))
+            top = ranks < cut
+            values = np.bincount(rows[top], weights=relevance[top], minlength=n) / cut
+        else:
+            table = np.zeros((n, int(ranks.max(initial=0)) + 1))
+            table[rows, ranks] = relevance
+            # The chance that an image is the first relevant one, over its rank.
+            none_before = np.cumprod(np.column_stack([np.ones(n), 1 - table[:, :-1]]), axis=1)
+            values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
+        return np.where(np.bincount(rows, minlength=n) > 0, values, np.nan)
 
     return _over_models(pairs, targets, value)
 
@@ -230,20 +263,3 @@ def _means(scores: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDAr
     """Return the mean score of each row, NaN for a row without a score."""
     with np.errstate(invalid="ignore"):
         return np.bincount(rows, weights=scores, minlength=n) / np.bincount(rows, minlength=n)
-
-
-def _of_ranking(scores, rows, ranks, n, measure, aggregation) -> NDArray[np.float64]:
-    """Return P@k or RR of each row, NaN for a row without an image of this model."""
-    present = np.bincount(rows, minlength=n) > 0
-    relevance = (scores >= 0.5).astype(float) if aggregation == "threshold" else scores
-    if measure != "rr":
-        cut = int(measure.removeprefix("p"))
-        top = ranks < cut
-        values = np.bincount(rows[top], weights=relevance[top], minlength=n) / cut
-    else:
-        table = np.zeros((n, int(ranks.max(initial=0)) + 1))
-        table[rows, ranks] = relevance
-        # The chance that an image is the first relevant one, over its rank.
-        none_before = np.cumprod(np.column_stack([np.ones(n), 1 - table[:, :-1]]), axis=1)
-        values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
-    return np.where(present, values, np.nan)

@@ -275,6 +275,7 @@ class StaticPredictor(CalibratedPredictor):
 
     name = "static"
     chunk_size = 1024
+    further_facts = (_FEWER, _COSTS)
 
     @cached_property
     def reference_points(self) -> Singles:
@@ -302,12 +303,12 @@ class StaticPredictor(CalibratedPredictor):
         return self.network.layers(self._encode(texts_of(self.read_rows(rows))))[1:]
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points."""
-        scores, points = self.network(self._encode(prompts))
-        return self._lowest_asking_less(prompts, scores.astype(np.float64)), points
+        """Return the standardised scores of all targets, and the points.
 
-    def _lowest_asking_less(self, prompts: Sequence[str], scores: Floats) -> Floats:
-        """Return scores of which those of the rule are the lowest of all that asks for less."""
+        Scores of the rule are the lowest of all that asks for less.
+        """
+        singles, points = self.network(self._encode(prompts))
+        scores = singles.astype(np.float64)
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
         costs = np.array([self.length_costs.get(name, 0.0) for name in self.no_easier_with_more])
         others: list[str] = []
@@ -325,7 +326,7 @@ class StaticPredictor(CalibratedPredictor):
             logs = np.array([log_asked(text) for text in others])
             lowered = self.network(self._encode(others))[0][:, columns] - np.outer(logs, costs)
             np.minimum.at(scores, np.ix_(owners, columns), lowered)
-        return scores
+        return scores, points
 
     def _unread(self, text: str) -> str:
         beyond = self.tokens.beyond(text).split()
@@ -334,9 +335,6 @@ class StaticPredictor(CalibratedPredictor):
             f"beyond {self.tokens.max_pieces} word pieces: {' '.join(beyond[:_MOST_TOLD])}{more}"
         )
         return "; ".join(filter(None, (super()._unread(text), reason if beyond else "")))
-
-    def _further_facts(self) -> dict[str, Any]:
-        return {_FEWER: self.no_easier_with_more, _COSTS: self.length_costs}
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]

@@ -38,9 +38,9 @@ def test_no_rows(rows):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("a cat", "one str, not a list"),
-        (["a", None], "index 1 is a NoneType"),
-        ([{"text": "a"}], "index 0 is a NoneType"),
+        ("a cat", "one prompt, not a list"),
+        (["a", None], "index 1 is missing"),
+        ([{"text": "a"}], "index 0 is missing"),
         ({"text": ["a"]}, r"no column 'prompt' \(columns: text\)"),
         (pd.DataFrame({"caption": ["a"]}), "columns: caption"),
     ],

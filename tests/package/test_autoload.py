@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.processes import run, run_python
@@ -102,7 +103,8 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
     from pqpp_hub import start_up as autoload
 
     monkeypatch.setattr(pqpp_autoload, "__file__", str(tmp_path / "pqpp_autoload.py"))
-    monkeypatch.setattr(autoload, "_list_for_uninstall", lambda names: None)
+    installed = SimpleNamespace(read_text=lambda name: None, files=())
+    monkeypatch.setattr(autoload, "distribution", lambda name: installed)
     arranged = []
     monkeypatch.setattr(pqpp_autoload, "when_imported", lambda name, _: arranged.append(name))
 

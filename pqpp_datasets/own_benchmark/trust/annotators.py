@@ -16,6 +16,7 @@ with it little more than bad ones. So what the others say is averaged by weights
 and then are each annotator's correlation with it (0 where that is negative), round after round.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -324,15 +325,22 @@ def agreements(
         agreement, error = overlap.correlations(value, overlap.of_others(value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
-        agreement, error = _weighted_kappas(overlap, code)
+        agreement, error = _kappas(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _kappas(overlap, code, len(values))
+        agreement, error = _kappas(
+            overlap, ((code == n).astype(np.float64) for n in range(len(values)))
+        )
     shared = np.bincount(overlap.annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always one label, where most others gave another: no chance of few votes.
-    stubborn = (share >= _ONE_LABEL) & (_against(overlap, code, label) >= _LEAST_SHARED)
+    against = np.empty(len(code))  # the share of the others who gave the annotator's commonest
+    for place in np.unique(label):
+        rows = np.flatnonzero(label[overlap.annotator] == place)
+        given_it = np.bincount(overlap.item, code == place)[overlap.item[rows]]
+        against[rows] = (given_it - (code[rows] == place)) / overlap.others[rows]
+    stubborn = (share >= _ONE_LABEL) & (overlap.sums(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -340,10 +348,19 @@ def agreements(
     reasons = [""] * annotators
     among = Reason("correlation with those who agree")
     for place in np.flatnonzero(low | trusted.low):
-        facts = (agreement[place], usual, measure)
+        facts = {"agreement": agreement[place], "usual": usual, "measure": measure}
         if not low[place]:
-            facts = (trusted.agreement[place], trusted.usual, among)
-        reasons[place] = _reason(*facts, values[label[place]], share[place])
+            facts = {"agreement": trusted.agreement[place], "usual": trusted.usual}
+            facts["measure"] = among
+        reason = Reason(
+            "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
+            "%(usual).2f",
+            **facts,
+        )
+        if share[place] >= _ONE_LABEL:
+            own = {"label": values[label[place]], "share": 100 * share[place], "low": reason}
+            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own)
+        reasons[place] = reason
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
@@ -351,69 +368,25 @@ def agreements(
     )
 
 
-def _reason(agreement: float, usual: float, measure: str, label: float, share: float) -> Reason:
-    low = Reason(
-        "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
-        "%(usual).2f",
-        agreement=agreement,
-        measure=measure,
-        usual=usual,
-    )
-    if share < _ONE_LABEL:
-        return low
-    return Reason(
-        "gave %(label)g in %(share).0f%% of the votes; %(low)s",
-        label=label,
-        share=100 * share,
-        low=low,
-    )
+def _kappas(votes: Shared, columns: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return kappa of each annotator with the others, and its standard error.
 
-
-def _kappas(votes: Shared, code: np.ndarray, labels: int):
-    """Return Cohen's kappa of each annotator with the others, and its standard error.
-
-    The error is that of the observed disagreement, at the expected one: it does not vanish for
-    somebody who always gives one label.
+    Two votes are as far apart as the sum of their squared differences in some columns: of a column
+    for each label it is Cohen's kappa, of the labels' places alone that with quadratic weights. The
+    error is that of the observed disagreement, at the expected one: it does not vanish for somebody
+    who always gives one label.
     """
-    alike = np.zeros(len(code))
-    expected = np.ones(votes.annotators)
+    apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
     number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
-        for label in range(labels):
-            has_label = code == label
-            theirs = votes.of_others(has_label.astype(np.float64))
-            alike += has_label * theirs
-            expected -= votes.sums(has_label) / number * votes.sums(theirs) / number
-    return _beyond_chance(votes, 1 - alike, expected)
-
-
-def _weighted_kappas(votes: Shared, code: np.ndarray):
-    """Return kappa with quadratic weights and its standard error, as `_kappas`."""
-    place = code.astype(np.float64)
-    theirs, squares = votes.of_others(place), votes.of_others(place * place)
-    number = votes.sums()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        expected = (votes.sums(place * place) + votes.sums(squares)) / number
-        expected -= 2 * votes.sums(place) * votes.sums(theirs) / number**2
-    return _beyond_chance(votes, place * place - 2 * place * theirs + squares, expected)
-
-
-def _beyond_chance(votes: Shared, apart: np.ndarray, expected: np.ndarray):
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = votes.sums(apart) / votes.sums()
+        for own in columns:
+            theirs, squares = votes.of_others(own), votes.of_others(own * own)
+            apart += own * own - 2 * own * theirs + squares
+            expected += (votes.sums(own * own) + votes.sums(squares)) / number
+            expected -= 2 * votes.sums(own) * votes.sums(theirs) / number**2
+        mean = votes.sums(apart) / number
         expected = np.where(expected > 1e-12, expected, np.nan)
         return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
-
-
-def _against(votes: Shared, code: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Count the votes where under half of the others gave the annotator's commonest label."""
-    theirs = np.empty(len(code))
-    for place in np.unique(label):
-        rows = np.flatnonzero(label[votes.annotator] == place)
-        given = np.bincount(votes.item, code == place)
-        has_label = code[rows] == place
-        theirs[rows] = (given[votes.item[rows]] - has_label) / votes.others[rows]
-    return votes.sums(theirs < 0.5)
 
 
 @dataclass(frozen=True)

@@ -174,19 +174,15 @@ def split_half(
     low, high = correlation_interval(correlation, influences, CONFIDENCE)
     of_half = float(np.mean(1 / (number // 2)))
     of_all = float(np.mean(1 / number))
-    whole, low, high = (float(_stepped(r, of_all / of_half)) for r in (correlation, low, high))
+    ends = np.array([correlation, low, high])  # by Spearman-Brown; the ratio is that of errors
+    below = ends + (1 - ends) * (of_all / of_half)
+    whole, low, high = np.divide(ends, below, np.full(3, -np.inf), where=below > 0).tolist()
     needed = votes = None
     if correlation > 0:
         error = (1 - correlation) / correlation / of_half  # of one annotator, with true variance 1
         needed = max(1, math.ceil(round(error * WANTED / (1 - WANTED), 9)))
         votes = math.ceil(needed * int(cells["count"].sum()) / len(cells))
     return Reliability(whole, low, high, len(number), float(1 / of_all), needed, votes)
-
-
-def _stepped(correlation: float, ratio: float) -> float:
-    """Return Spearman-Brown's reliability of all from a half's; the ratio is that of errors."""
-    below = correlation + (1 - correlation) * ratio
-    return correlation / below if below > 0 else -math.inf
 
 
 def _cells_of(prompt, model, item, annotator, value) -> pd.DataFrame:

@@ -127,12 +127,17 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     np.add.at(wins, (high, low), 1 - won)
     fit = _strengths(table, models, wins, options.prior_wins)
     compared = (wins + wins.T).sum(axis=1)
+    size = prompts * len(models)
+    sides = [counted[NUMBER].to_numpy() * len(models) + side for side in (low, high)]
+    with np.errstate(invalid="ignore"):
+        won_there = np.bincount(sides[0], won, size) + np.bincount(sides[1], 1 - won, size)
+        shares = won_there / np.bincount(np.concatenate(sides), minlength=size)
     return Preferences(
         models=models,
         **{name: fit[name] for name in ("strength", "low", "high")},
         comparisons=compared.astype(np.int64),
         win_share=wins.sum(axis=1) / compared,
-        scores=_shares(counted[NUMBER].to_numpy(), low, high, won, models, prompts),
+        scores=dict(zip(models, np.round(shares, 12).reshape(prompts, -1).T, strict=True)),
         rows=len(won),
         ties=int((won == 0.5).sum()),
         notes=(*table.notes, "choices: a tie counts half a win for each model"),
@@ -205,28 +210,21 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
     numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
     if numbers:
-        form, sign = _form_of_numbers(table, numbers, options), 1.0
-        if form == "share":
-            sign = _SHARES.get(table.said("choice"), 1.0)
+        called = table.said("choice")
+        fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
+        if options.scale in NUMBER_FORMS or called in _SHARES:
+            fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
+        if len(fitting) != 1:
+            raise BenchmarkError(
+                f"{table.name}: {called} holds the numbers {', '.join(sorted(numbers))}, which do "
+                f"not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
+            )
+        form = fitting[0]
+        sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
         words |= {number: sign * value for number, value in NUMBER_FORMS[form].items()}
         first = [number for number, value in words.items() if value == 1][-1]
         table.notes.append(f"choices: numbers read as {form}, {first} for the first model")
     return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
-
-
-def _form_of_numbers(table: LongTable, numbers: set[str], options: BuildOptions) -> str:
-    """Return which of `NUMBER_FORMS` the numbers are: as told, or where only one has them all."""
-    if options.scale in NUMBER_FORMS:
-        return options.scale
-    if table.said("choice") in _SHARES:
-        return "share"
-    fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
-    if len(fitting) == 1:
-        return fitting[0]
-    raise BenchmarkError(
-        f"{table.name}: {table.said('choice')} holds the numbers {', '.join(sorted(numbers))}, "
-        f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
-    )
 
 
 def _without_names(rows: Any, scale: Scale) -> Any:
@@ -265,16 +263,6 @@ def _strengths(table: LongTable, models: list[str], wins: np.ndarray, prior: flo
         ) from None
 
 
-def _shares(prompt, low, high, won, models, prompts) -> dict[str, np.ndarray]:
-    """Return the share of wins of each model on each prompt."""
-    size = prompts * len(models)
-    sides = [prompt * len(models) + side for side in (low, high)]
-    wins = np.bincount(sides[0], won, size) + np.bincount(sides[1], 1 - won, size)
-    with np.errstate(invalid="ignore"):
-        shares = wins / np.bincount(np.concatenate(sides), minlength=size)
-    return dict(zip(models, np.round(shares, 12).reshape(prompts, -1).T, strict=True))
-
-
 _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 """Rows with the same of these are one ranking."""
 
@@ -308,7 +296,10 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     )
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
-    first, second = _pairs(np.where(np.isnan(rank), -1, ranking))
+    entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]
+    entries = entries.sort_values("ranking", kind="stable")
+    both = entries.merge(entries, on="ranking").query("row_x < row_y")
+    first, second = both["row_x"].to_numpy(), both["row_y"].to_numpy()
     model = rows["model"].cat.codes.to_numpy()
     apart = model[first] != model[second]  # two images of one model say nothing of models
     first, second = first[apart], second[apart]
@@ -330,20 +321,3 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         "independent, so they are somewhat narrow"
     )
     return LongTable(pairs, table.name, {}, [*table.notes, note])
-
-
-def _pairs(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of all pairs within each group, the earlier row first; -1 is in no group.
-
-    Example:
-        >>> [rows.tolist() for rows in _pairs(np.array([0, 1, 0, -1, 0, 1]))]
-        [[0, 0, 2, 1], [2, 4, 4, 5]]
-    """
-    order = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
-    starts = np.unique(group[order], return_index=True)[1]
-    firsts, seconds = [np.empty(0, int)], [np.empty(0, int)]
-    for part in np.split(order, starts[1:]):
-        left, right = np.triu_indices(len(part), 1)
-        firsts.append(part[left])
-        seconds.append(part[right])
-    return np.concatenate(firsts), np.concatenate(seconds)

@@ -209,22 +209,19 @@ def _pair(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
         return f"a shadow {'is shared by several objects' if touching else 'touches no object'}"
     if shadow[[0, -1]].any() or shadow[:, [0, -1]].any():
         return "a shadow leaves the picture"
-    top, tip = (end.round(5).tolist() for end in _ends(ground[shadow], ground[masks[touching[0]]]))
-    return {"object": touching[0], "top": top, "tip": tip, "pixels": int(shadow.sum())}
-
-
-def _ends(shadow: NDArray, solid: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the object's point that casts the shadow's end, and that end, from both's points."""
-    flat = np.array([1.0, 0.0, 1.0])
+    # The object's point that casts the shadow's end, and that end.
+    cast, solid, flat = ground[shadow], ground[masks[touching[0]]], np.array([1.0, 0.0, 1.0])
     stand = solid.mean(0) * flat
-    away = (shadow * flat).mean(0) - stand
+    away = (cast * flat).mean(0) - stand
     away = away / max(np.linalg.norm(away), 1e-12)
     across = np.array([away[2], 0.0, -away[0]])
     tall = np.quantile(solid[:, 1], _OUTERMOST)
     high = solid[solid[:, 1] > 0.9 * tall] - stand
     top = stand + np.quantile(high @ away, _OUTERMOST) * away + np.median(high @ across) * across
     top[1] = tall
-    on = shadow * flat - stand
+    on = cast * flat - stand
     far = on @ away
     middle = np.median((on @ across)[far >= np.quantile(far, 0.95)])
-    return top, stand + np.quantile(far, _OUTERMOST) * away + middle * across
+    tip = stand + np.quantile(far, _OUTERMOST) * away + middle * across
+    ends = {"top": top.round(5).tolist(), "tip": tip.round(5).tolist()}
+    return {"object": touching[0], **ends, "pixels": int(shadow.sum())}

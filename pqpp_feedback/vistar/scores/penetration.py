@@ -127,8 +127,7 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
             b = b & ~a
         else:
             a = a & ~b
-        around = _around(a, b)
-        pair = _meeting(a[around], b[around], depth[around]) if around else None
+        pair = _meeting(a, b, depth)
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
@@ -141,17 +140,6 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
     return pairs
 
 
-def _around(a: Mask, b: Mask) -> tuple[slice, slice] | None:
-    """Return the part of the picture that holds both; None where they are far apart."""
-    if not a.any() or not b.any():
-        return None
-    firsts, lasts = zip(_box(a), _box(b), strict=True)
-    if (np.max(firsts, axis=0) > np.min(lasts, axis=0) + 2).any():
-        return None
-    low, high = np.maximum(np.min(firsts, axis=0) - 2, 0), np.max(lasts, axis=0) + 3
-    return slice(low[0], high[0]), slice(low[1], high[1])
-
-
 def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first and the last row and column of a mask."""
     places = np.argwhere(mask)
@@ -161,6 +149,13 @@ def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     """Return the depths and the length of the line where two surfaces meet; None where nowhere."""
     chosen, square = choices("penetration"), np.ones((3, 3), bool)
+    if not a.any() or not b.any():
+        return None
+    firsts, lasts = zip(_box(a), _box(b), strict=True)
+    if (np.max(firsts, axis=0) > np.min(lasts, axis=0) + 2).any():
+        return None
+    low, high = np.maximum(np.min(firsts, axis=0) - 2, 0), np.max(lasts, axis=0) + 3
+    a, b, depth = (part[low[0] : high[0], low[1] : high[1]] for part in (a, b, depth))
     rim = ndimage.binary_dilation(a, square) & ndimage.binary_dilation(b, square)
     relief = float(depth[a].std() + depth[b].std())
     if not rim.any() or relief <= max(_FLATTEST * float(depth.mean()), 10.0**-DIGITS):

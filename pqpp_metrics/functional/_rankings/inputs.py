@@ -92,7 +92,15 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
     lengths = row_lengths(scores), row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
-        scores, relevance = _filled_up(scores, relevance, lengths, may_be_unjudged)
+        if lengths[0] is None or lengths[0] != lengths[1]:
+            shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
+            came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
+            raise MetricInputError(f"{came}; give a score and a grade for each document")
+        rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
+        # Below all scores of the query; grades of 0 behind all others change no metric.
+        last = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
+        unknown = np.nan if may_be_unjudged else 0
+        scores, relevance = filled("scores", rows, last), filled("relevance", relevance, unknown)
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_alike(scores=scores, relevance=relevance)
@@ -113,19 +121,6 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if ties == "docno":
         scores, ties = by_document(xp, scores, rules.document_ids), "order"
     return RankingInputs(xp, scores, relevance, missing, ties, relevant)
-
-
-def _filled_up(scores, relevance, lengths, may_be_unjudged):
-    """Rows of different lengths filled up: the places at the end hold documents of no interest."""
-    if lengths[0] is None or lengths[0] != lengths[1]:
-        shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
-        came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
-        raise MetricInputError(f"{came}; give a score and a grade for each document")
-    rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
-    # Below all scores of the query; grades of 0 behind all others change no metric.
-    ends = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
-    unknown = np.nan if may_be_unjudged else 0
-    return filled("scores", rows, ends), filled("relevance", relevance, unknown)
 
 
 def _checked_grades(xp, name, grades, may_be_unjudged):
@@ -209,21 +204,17 @@ def by_document(
     # UTF-8 bytes sort as the characters that they stand for.
     numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
     order = np.lexsort((numbers, plain[rows]), axis=1)
-    _refuse_repeated(ids, numbers, plain[rows], order)
-    plain[rows] = np.argsort(order, axis=1, kind="stable")
-    return xp.asarray(plain, device=array_api_compat.device(scores))
-
-
-def _refuse_repeated(ids, numbers, scores, order):
-    """Raise for a name that two documents of equal scores have; rows are filled up with blanks."""
     same = np.ones_like(order[:, 1:], dtype=bool)
-    for key in (numbers, scores):
+    keys: tuple[Array, ...] = (numbers, plain[rows])
+    for key in keys:
         ordered = np.take_along_axis(key, order, axis=1)
         same &= ordered[:, 1:] == ordered[:, :-1]
     repeated = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
-    if repeated.astype(bool).any():
-        name = repeated[repeated.astype(bool)][0].item()
+    if (names := repeated[repeated.astype(bool)]).size:  # rows are filled up with blanks
+        name = names[0].item()
         raise MetricInputError(f"`document_ids` holds {name!r} twice in a query; keep one")
+    plain[rows] = np.argsort(order, axis=1, kind="stable")
+    return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
 def _checked_ids(ids, shape):

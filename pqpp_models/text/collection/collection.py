@@ -103,37 +103,39 @@ class Postings:
         caption that is the prompt itself is left out of all, a prompt without content words has
         nothing in common with any caption.
         """
-        rows = [self._scope(words_of(prompt)) for prompt in prompts]
+        rows = []
+        for prompt in prompts:
+            words = words_of(prompt)
+            content = content_words(words)
+            same = np.flatnonzero(self.keys == _key(words))
+            hits = np.zeros(len(self.keys), dtype=np.int16)
+            weight = np.zeros(len(self.keys))
+            total = 0.0
+            hashes = np.array([zlib.crc32(word.encode()) for word in content], dtype=np.uint32)
+            starts, ends = (self.starts[np.searchsorted(self.words, hashes, at)] for at in _SIDES)
+            for start, end in zip(starts, ends, strict=True):
+                holding = self.captions[start:end]
+                own = np.isin(same, holding).sum() if len(same) else 0
+                rarity = np.log((len(self.keys) - len(same) + 1) / (len(holding) - own + 1))
+                hits[holding] += 1
+                weight[holding] += rarity
+                total += rarity
+            hits[same], weight[same] = -1, 0
+            share = weight / max(total, 1e-6)
+            most = min(max(SCOPE_RANKS), len(share))
+            top = np.zeros(max(SCOPE_RANKS))
+            top[:most] = np.sort(np.partition(share, -most)[-most:])[::-1] if most else 0
+            wanted = [max(len(content) - missing, 1) for missing in range(3)]
+            rows.append(
+                [
+                    *(np.log1p((hits >= least).sum()) for least in wanted),
+                    *(np.log1p((share > least).sum()) for least in SCOPE_SHARES),
+                    *(top[rank - 1] for rank in SCOPE_RANKS),
+                    *(total, total / max(len(content), 1)),
+                ]
+            )
         width = len(SCOPE_SHARES) + len(SCOPE_RANKS) + 5
         return np.array(rows, dtype=np.float32).reshape(len(prompts), width)
-
-    def _scope(self, words: list[str]) -> list[float]:
-        content = content_words(words)
-        same = np.flatnonzero(self.keys == _key(words))
-        hits = np.zeros(len(self.keys), dtype=np.int16)
-        weight = np.zeros(len(self.keys))
-        total = 0.0
-        hashes = np.array([zlib.crc32(word.encode()) for word in content], dtype=np.uint32)
-        starts, ends = (self.starts[np.searchsorted(self.words, hashes, at)] for at in _SIDES)
-        for start, end in zip(starts, ends, strict=True):
-            holding = self.captions[start:end]
-            own = np.isin(same, holding).sum() if len(same) else 0
-            rarity = np.log((len(self.keys) - len(same) + 1) / (len(holding) - own + 1))
-            hits[holding] += 1
-            weight[holding] += rarity
-            total += rarity
-        hits[same], weight[same] = -1, 0
-        share = weight / max(total, 1e-6)
-        most = min(max(SCOPE_RANKS), len(share))
-        top = np.zeros(max(SCOPE_RANKS))
-        top[:most] = np.sort(np.partition(share, -most)[-most:])[::-1] if most else 0
-        wanted = [max(len(content) - missing, 1) for missing in range(3)]
-        return [
-            *(np.log1p((hits >= least).sum()) for least in wanted),
-            *(np.log1p((share > least).sum()) for least in SCOPE_SHARES),
-            *(top[rank - 1] for rank in SCOPE_RANKS),
-            *(total, total / max(len(content), 1)),
-        ]
 
 
 def _key(words: Sequence[str]) -> int:

@@ -29,8 +29,7 @@ from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord, means_in
 from pqpp_models.targets import Z90, known_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
-from pqpp_models.text.calibration import CALIBRATION, SPREAD, distance_to_nearest
-from pqpp_models.text.conformal import calibrate_targets
+from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, distance_to_nearest
 from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
 from pqpp_models.text.ridge.forms import (
     BASE,

@@ -19,13 +19,14 @@ from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
-from pqpp_models.text.calibration import Calibration, distance_to_nearest
-from pqpp_models.text.collection.collection import Collection, Postings
-from pqpp_models.text.conformal import (
+from pqpp_models.text.calibration import (
+    Calibration,
     calibrate_across_sources,
     calibrate_targets,
+    distance_to_nearest,
     join_calibrations,
 )
+from pqpp_models.text.collection.collection import Collection, Postings
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces

@@ -114,7 +114,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         is_scored = isinstance(scores, dict) and "validation" in scores
         has_learned = is_scored and "fitted_rows" in scores
         if rows is not None:
-            has_learned = rows.among(validation.identified).any()
+            has_learned |= bool(rows.among(validation.identified).any())
         if config["predictor_type"] != kind or not is_scored or has_learned:
             raise PqppError(
                 f"`train_only`: {folder / CONFIG} is no {kind!r} with an evaluation on rows that "

@@ -104,21 +104,16 @@ def _read(name: str, data_dir: str | None) -> ScoredPrompts:
     below = BENCHMARKS[benchmark].folders[0]
     folder = None if data_dir is None else str(expanded(data_dir) / below)
     try:
-        return _means(
-            name, data, scores_of(load_benchmark(benchmark, None, split, data_dir=folder))
-        )
+        rows = load_benchmark(benchmark, None, split, data_dir=folder)
     except BenchmarkError as error:
         if folder is None:
             raise
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
-
-
-def _means(name: str, data: str, scored: Scores) -> ScoredPrompts:
-    """Return the distinct prompts of some scored ones with the means of their scores."""
+    # Distinct prompts, with the means of their scores.
     scores: dict[str, list[float]] = {}
     first: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
-    for prompt, score, *group in scored:
+    for prompt, score, *group in scores_of(rows):
         if score is not None:
             key = normalise(prompt)
             scores.setdefault(key, []).append(float(score))

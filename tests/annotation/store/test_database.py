@@ -188,7 +188,7 @@ def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
         for _ in range(7 + 4 * number):
             said.append(process.stdout.readline().strip())
         os.kill(process.pid, signal.SIGKILL)
-        said += [line.strip() for line in process.communicate()[0].splitlines() if len(line) > 36]
+        said += [line.strip() for line in process.communicate()[0].splitlines() if len(line) == 36]
     with store.reading() as db:
         kept = db.scalars(select(tables.Answer.client_id)).all()
     assert len(kept) == len(set(kept)) and set(filter(None, said)) <= set(kept)

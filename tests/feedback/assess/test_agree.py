@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pqpp_feedback.assess.agreement import agree, isotonic
-from pqpp_feedback.assess.people import read_people
+from pqpp_feedback.assess.agreement import agree, isotonic, read_people
 from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
 
 

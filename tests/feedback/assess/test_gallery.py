@@ -11,8 +11,8 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import write_images  # noqa: E402
 
+from pqpp_feedback.assess.agreement import PeopleSay  # noqa: E402
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
-from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
 

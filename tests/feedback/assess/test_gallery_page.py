@@ -10,8 +10,8 @@ Draw = pytest.importorskip("PIL.ImageDraw", reason="images need pillow")
 from feedback.assess.test_gallery import HOSTILE, png, row  # noqa: E402
 from support.browser import in_every_look, violations  # noqa: E402
 
+from pqpp_feedback.assess.agreement import PeopleSay  # noqa: E402
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
-from pqpp_feedback.assess.people import PeopleSay  # noqa: E402
 
 pytestmark = pytest.mark.browser
 LOOK = "one => getComputedStyle(one).display"

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
+from pqpp_feedback.assess.agreement import read_people
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.people import read_people
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor

@@ -12,12 +12,13 @@ Image = pytest.importorskip("PIL.Image")
 from pqpp_backbones.chat.chat import Budget, Chat, Reply  # noqa: E402
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
-from pqpp_feedback.vistar.questionnaires import (  # noqa: E402
+from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402  # noqa: E402
+    Answers,
+    HwpqScore,
     Questionnaires,
     checked_questionnaire,
     instruction_hash,
 )
-from pqpp_feedback.vistar.scores.hwpq import Answers, HwpqScore  # noqa: E402
 
 
 class Scripted(Chat):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.arrays import load_array, load_arrays, load_tensors
+from pqpp_files.foreign.arrays import load_array, load_tensors
 from pqpp_files.foreign.databases import open_sqlite
 from pqpp_files.foreign.json_values import DEEPEST, read_json
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
@@ -65,10 +65,6 @@ def test_a_header_of_npy_without_its_bracket_is_one_line(tmp_path):
         load_array(tmp_path / "a.npy")
 
 
-def save_npz(path):
-    np.savez(path, a=np.arange(6.0), b=np.ones((2, 2)))
-
-
 def save_tensors(path):
     from safetensors.numpy import save_file
 
@@ -90,7 +86,6 @@ def all_rows(path):
 
 READERS = {
     "a.npy": (lambda path: np.save(path, np.arange(60.0).reshape(6, 10)), load_array),
-    "a.npz": (save_npz, load_arrays),
     "a.safetensors": (save_tensors, load_tensors),
     "a.db": (save_sqlite, all_rows),
     "a.json": (lambda path: path.write_text('{"a": [1, 2.5, "x"], "b": {"c": null}}'), read_json),

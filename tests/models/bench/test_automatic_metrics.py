@@ -8,9 +8,14 @@ import pytest
 from scipy import stats
 
 from pqpp_models import PredictorError
-from pqpp_models.bench.automatic_metrics import HUMAN, automatic_cells, human_results, target_of
 from pqpp_models.bench.given import values_by_prompt
-from pqpp_models.bench.protocol import Cell, experiment_cells
+from pqpp_models.bench.protocol import (
+    Cell,
+    Predictions,
+    evaluate_predictions,
+    experiment_cells,
+)
+from pqpp_models.bench.run import automatic_cells, target_of
 from pqpp_models.bench.split import Split
 
 
@@ -54,10 +59,11 @@ def test_people_are_compared_on_prompts_that_have_both():
     said = [None if i % 7 == 0 else x for i, x in enumerate(true)]
     values = [None if i % 5 == 0 else x for i, x in enumerate(metric)]
     cell = Cell("m [mean_hbpp]", "mean_hbpp", "m")
-    (result,) = human_results([cell], {"m": values}, {"mean_hbpp": said}, Split(None, "x", "y"))
+    people = Predictions("people", ("mean_hbpp",), np.array([said], float).T)
+    (result,) = evaluate_predictions([people], {"m": values}, Split(None, "x", "y"), [cell])
     both = [i for i in range(30) if i % 5 and i % 7]
     expected = stats.pearsonr(true[both], metric[both]).statistic
-    assert result.n == len(both) and result.predictor == HUMAN
+    assert result.n == len(both)
     assert result.pearson == pytest.approx(expected, abs=1e-12)
 
 
@@ -104,10 +110,10 @@ def test_the_table_from_a_file(bench, tmp_path):
     arguments = (*common, "--metrics", "hps.csv")
     status, out, _ = bench(*arguments, "--format", "json", "--baseline", "n_words")
     rows = {row["predictor"]: row for row in json.loads(out)["rows"]}
-    assert status == 0 and list(rows) == ["static", "n_words", HUMAN]
+    assert status == 0 and list(rows) == ["static", "n_words", "human judgments"]
     assert {row["n"] for row in rows.values()} == {len(prompts) - 3}
     expected = stats.kendalltau(scores[3:], (scores + noise)[3:]).statistic
-    assert rows[HUMAN]["kendall"] == pytest.approx(expected, abs=1e-9)
+    assert rows["human judgments"]["kendall"] == pytest.approx(expected, abs=1e-9)
     assert 0 <= rows["static"]["kendall_baseline_p"] <= 1
     status, out, error = bench(*common)
     assert status == 2 and "--metrics" in error and out == "" and error.count("\n") == 1

@@ -19,8 +19,7 @@ import pqpp
 from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import PredictorError
-from pqpp_models.bench.foreign import foreign_scores
-from pqpp_models.bench.given import named_predictor
+from pqpp_models.bench.given import foreign_scores, named_predictor
 
 PROMPTS = ["a cat", "two dogs in the rain", "a man riding a wave", "red", "seven blue boats at sea"]
 VALUES = [0.5, 1.5, 1.0, 0.0, 2.0]

@@ -8,9 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from pqpp_models.bench.latex import latex_tables
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
 from pqpp_models.bench.split import Split
+from pqpp_models.bench.tables import latex_tables
 from pqpp_models.targets import TARGETS
 
 PAGE = r"""\documentclass{article}

@@ -15,11 +15,10 @@ from pqpp_models.bench.charts import (
     panel,
     ranked_rows,
 )
-from pqpp_models.bench.held_out import Builds
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
 from pqpp_models.bench.report import extreme_prompts, render_report
 from pqpp_models.bench.run import BenchRun
-from pqpp_models.bench.split import Split
+from pqpp_models.bench.split import Builds, Split
 
 
 def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, config="pqpp-v1.0"):

@@ -66,7 +66,7 @@ class TestStatistics:
         if postings:
             assert value("query_scope", "cat", loaded) == value("query_scope", "cat", found)
         else:
-            with pytest.raises(PredictorError, match="postings=True"):
+            with pytest.raises(PredictorError, match="which caption holds"):
                 value("query_scope", "cat", loaded)
 
     def test_no_text_is_kept(self, tmp_path):

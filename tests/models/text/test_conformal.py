@@ -7,18 +7,16 @@ from scipy.stats import norm, rankdata
 from pqpp_models.text.calibration import (
     CALIBRATION,
     SPREAD,
-    CalibratedPredictor,
-    deviations_of,
-    distance_to_nearest,
-    mixed_with_prior,
-    read_calibrated,
-)
-from pqpp_models.text.conformal import (
     Z90,
+    CalibratedPredictor,
     calibrate_across_sources,
     calibrate_targets,
     conformal_quantile,
+    deviations_of,
+    distance_to_nearest,
+    mixed_with_prior,
     normal_scores,
+    read_calibrated,
 )
 from pqpp_models.text.reading.known_words import KnownWords
 
