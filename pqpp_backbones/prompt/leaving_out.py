@@ -86,11 +86,10 @@ def leave_one_out(content: str, typed: str | None = None) -> list[LeftOut]:
     tokens = list(_tokens(content))
     things = list(_things(tokens))
     found = []
-    for first, last, edits in _cuts(content, tokens, things):
+    for first, last, edits in sorted(_cuts(content, tokens, things))[:_MOST]:
         rest = _edited(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
             found.append(LeftOut(content[first:last], first, last, rest))
-    found = sorted(found, key=lambda one: one.start)[:_MOST]
     return found if typed is None or typed == content else list(_placed(found, content, typed))
 
 
