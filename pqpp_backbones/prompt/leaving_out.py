@@ -204,8 +204,10 @@ def _cuts(
         behind = tokens[thing[-1] + 1 :][:2]
         if at == 0 and len(things) > 1:
             follows = things[1][0]
-            is_negated = tokens[follows - 1].text.lower() == "without"
-            edits = [(0, tokens[follows].start, "no " if is_negated else "")]
+            # "horse" without legs: no legs; "sign" that says 'Stop': the words 'Stop'
+            put = "no " if tokens[follows - 1].text.lower() == "without" else ""
+            put = "the words " if tokens[follows].kind == "text" else put
+            edits = [(0, tokens[follows].start, put)]
         elif [one.kind for one in behind] == ["link", "verb"] and links:
             edits.append((behind[0].start, behind[0].end, ""))  # "and" holding
         elif previous and links and links[-1].text.lower() in ("and", "or") and at > 1:

@@ -27,7 +27,7 @@ a dog sitting on a mat | sitting: a dog on a mat | mat: a dog sitting
 a horse without legs | horse: no legs | without legs: a horse
 a street with no cars | street: no cars | no cars: a street
 a street sign that says 'NO PARKING' | street: a sign that says 'NO PARKING' | \
-'NO PARKING': a street sign
+sign: the words 'NO PARKING' | 'NO PARKING': a street sign
 a woman wearing a hat and holding a cup | hat: a woman holding a cup | \
 holding: a woman wearing a hat with a cup
 Volodymyr Zelenskyy giving a speech | Volodymyr Zelenskyy: a speech
