@@ -27,7 +27,7 @@ _CARDINAL = re.compile(
     re.I,
 )
 _TOKEN = re.compile(
-    rf"(?:{_PLACES}|{_CARDINAL.pattern}|next\s+to|close\s+to|made\s+of|full\s+of)(?!\w)"
+    rf"(?:\d+\s?[dk]|close\s+up|{_PLACES}|{_CARDINAL.pattern}|next\s+to|close\s+to|made\s+of|full\s+of)(?!\w)"
     r"|[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]",
     re.I,
 )
@@ -101,7 +101,9 @@ def _tokens(content: str) -> Iterator[_Token]:
     at = 0
     while match := _TOKEN.search(content, at):
         start = match.start()
-        at, kind = known.get(start, (match.end(), _kind_of(match[0])))
+        at, kind = match.end(), _kind_of(match[0])
+        if start in known and (kind != "word" or known[start][0] >= at):
+            at, kind = known[start]
         tokens.append(_Token(content[start:at], start, at, kind))
     tokens = _with_names(content, tokens)
     for place, token in enumerate(tokens):
@@ -151,11 +153,12 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
         return begins_thing or is_after_word or goes_on
     if not (is_after_word and before):
         return False
-    if begins_thing or word in _WORDS["finite"]:
-        return True
     is_plural = before.text.lower() in _WORDS["plurals"] or before.text.endswith("s")
-    is_base = word in _WORDS["stems"] and is_plural
-    return is_base or (word.endswith("ed") and len(word) > 4 and next_kind != "word")
+    is_stem = word in _WORDS["stems"]
+    if begins_thing:
+        return is_plural or is_stem or word.endswith(("s", "ed"))
+    is_past = word.endswith("ed") and len(word) > 4 and next_kind != "word"
+    return is_past or (is_stem and is_plural) or word in _WORDS["finite"]
 
 
 def _things(tokens: list[_Token]) -> Iterator[range]:
@@ -164,9 +167,10 @@ def _things(tokens: list[_Token]) -> Iterator[range]:
     while at < len(tokens):
         end = at
         while end < len(tokens) and tokens[end].kind in ("article", "number", "word", "text"):
-            begins = tokens[end].kind in ("article", "text")
             was_named = end > at and tokens[end - 1].kind in ("word", "text")
-            if was_named and (begins or tokens[end].kind == "number"):
+            is_no = tokens[end].text.lower() == "no"  # a "no parking" zone
+            begins = tokens[end].kind == "article" and end > at and not is_no
+            if begins or (was_named and tokens[end].kind != "word"):
                 break
             end += 1
             if _joins_modifiers(tokens, end):
@@ -191,47 +195,54 @@ def _cuts(
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
     """Give the place of what goes, and what has to be cut or put for it."""
     for at, thing in enumerate(things):
-        head = tokens[thing[-1]]
-        previous = tokens[things[at - 1][-1]] if at else None
-        first = thing[0]
-        while first and tokens[first - 1].kind in ("link", "mark", "verb"):
-            if tokens[first - 1].kind == "verb" and first < thing[0]:
-                break  # "sitting" on a table
-            first -= 1
-        start = tokens[first - 1].end if first and previous else 0
-        links = tokens[first : thing[0]]
-        edits: list[_Edit] = [(start, head.end, "")]
-        behind = tokens[thing[-1] + 1 :][:2]
-        if at == 0 and len(things) > 1:
-            follows = things[1][0]
-            # "horse" without legs: no legs; "sign" that says 'Stop': the words 'Stop'
-            put = "no " if tokens[follows - 1].text.lower() == "without" else ""
-            put = "the words " if tokens[follows].kind == "text" else put
-            edits = [(0, tokens[follows].start, put)]
-        elif [one.kind for one in behind] == ["link", "verb"] and links:
-            edits.append((behind[0].start, behind[0].end, ""))  # "and" holding
-        elif previous and links and links[-1].text.lower() in ("and", "or") and at > 1:
-            between = tokens[things[at - 2][-1] + 1 : things[at - 1][0]]
-            if [token.text for token in between] == [","]:
-                edits.append((between[0].start, between[0].end, f" {links[-1].text}"))
+        head, begins = tokens[thing[-1]], tokens[thing[0]]
+        links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
         negation = next((one for one in links if one.text.lower() in ("without", "not")), None)
-        if tokens[thing[0]].text.lower() == "no":
-            negation = tokens[thing[0]]
-        yield (negation or head).start, head.end, edits
+        if begins.text.lower() == "no":
+            negation = begins
+        yield (negation or head).start, head.end, _thing_edits(tokens, things, at)
         if negation is None:
             yield from _modifier_cuts(content, tokens, thing)
-    named = {place: at for at, thing in enumerate(things) for place in thing}
+    beginnings = {thing[0] for thing in things}
     for place, token in enumerate(tokens):
-        is_between = 0 < place < len(tokens) - 1
-        has_object = place + 1 in named
+        has_object = place + 1 in beginnings
         if token.kind == "verb":
             first = place
             while first and tokens[first - 1].text.lower() in _WORDS["clause"]:
                 first -= 1
             put = " with" if has_object and first else ""
             yield token.start, token.end, [(tokens[first].start, token.end, put)]
-        elif token.kind == "link" and _PLACE.fullmatch(token.text) and is_between and has_object:
+        elif token.kind == "link" and place and has_object and _PLACE.fullmatch(token.text):
             yield token.start, token.end, [(token.start, token.end, "and")]
+
+
+def _thing_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
+    """Return what has to be cut or put where the name of a thing goes."""
+    thing = things[at]
+    begins, last = tokens[thing[0]], tokens[thing[-1]]
+    follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
+    behind = tokens[thing[-1] + 1 : thing[-1] + 3]
+    if at == 0 and follows:
+        # "horse" without legs: no legs; "sign" that says 'Stop': the words 'Stop'
+        put = "no " if tokens[things[1][0] - 1].text.lower() == "without" else ""
+        return [(0, follows.start, "the words " if follows.kind == "text" else put)]
+    if follows and len(behind) == 2 and behind[0].text == "of" and behind[1] is follows:
+        return [(begins.start, follows.start, "")]  # "piles" of twigs
+    first = thing[0]
+    while first and tokens[first - 1].kind in ("link", "mark", "verb"):
+        if tokens[first - 1].kind == "verb" and first < thing[0]:
+            break  # "sitting" on a table
+        first -= 1
+    kinds = [one.kind for one in behind]
+    is_particle = kinds == ["link", "link"] and behind[0].text in _WORDS["particles"]
+    edits = [(tokens[first - 1].end if first and at else 0, last.end, "")]
+    if is_particle or (kinds == ["link", "verb"] and first < thing[0]):
+        edits.append((behind[0].start, behind[0].end, ""))  # holding a bat "up"; "and" holding
+    elif at > 1 and tokens[thing[0] - 1].text.lower() in ("and", "or"):
+        between = tokens[things[at - 2][-1] + 1 : things[at - 1][0]]
+        if [token.text for token in between] == [","]:
+            edits.append((between[0].start, between[0].end, f" {tokens[thing[0] - 1].text}"))
+    return edits
 
 
 def _modifier_cuts(

@@ -31,6 +31,8 @@ sign: the words 'NO PARKING' | 'NO PARKING': a street sign
 a woman wearing a hat and holding a cup | hat: a woman holding a cup | \
 holding: a woman wearing a hat with a cup
 Volodymyr Zelenskyy giving a speech | Volodymyr Zelenskyy: a speech
+plates of food and glasses of wine | glasses: plates of food and wine
+a man holding a bat up at a plate | bat: a man at a plate
 a tall building on a hill | building: a hill | hill: a tall building
 long hair, smile | long: hair, smile | hair: smile | smile: long hair
 """
@@ -66,7 +68,7 @@ def test_places_are_those_as_typed_and_nothing_else_is_left_out(typed, expected)
     assert {unicodedata.normalize("NFKC", one.phrase): one.start for one in found} == unified
 
 
-WORDS = ["a", "red", "cat,", "on", "and", "2", "'x'", "--ar", "no", "sitting"]
+WORDS = ["a", "red", "cat,", "on", "of", "up", "and", "2", "'x'", "--ar", "no", "sitting"]
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
