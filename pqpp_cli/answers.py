@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pqpp_models.explain.explanation import Explanation
     from pqpp_models.verdict.verdict import PromptVerdict
 
 _LEAST = 24
 """Characters of a prompt in a table, be the terminal as narrow as it may."""
 _DEVIATION = "_deviation"
+_NO_PHRASE = "nothing can be left out of it"
+_SIGNS = ((1, "raises"), (-1, "lowers"))
+_COLOURS = {1: "30;46", 0: "4", -1: "30;43"}
+"""What a terminal shows a phrase in that raises, does not change and lowers a prediction."""
 _RANKS = len("  people  captions  ")
 
 
@@ -106,6 +111,46 @@ def format_answers(style: str, columns: dict, far_means: str, width: int | None)
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
         notes.append(f"{of} not read whole; the column `ignored` of files tells what and why")
     return "\n\n".join([text, *notes])
+
+
+def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
+    """Return what each phrase changes, a `table` or one in `markdown` for each prompt."""
+    from tabulate import tabulate
+
+    from pqpp_files.visible import markdown_cell, visible
+    from pqpp_models.explain.explanation import NOTE
+
+    cell, form = (markdown_cell, "github") if style == "markdown" else (visible, "simple")
+    look: dict = {"tablefmt": form, "colalign": ("left", "right"), "disable_numparse": True}
+    parts = []
+    for explained in explanations:
+        prompt = cell(" ".join(explained.prompt.split())) or "(blank)"
+        rows = [(cell(one.phrase), f"{one.change:+.3f}") for one in explained.changes]
+        header = ("phrase", f"change of {explained.target}")
+        parts += [prompt, tabulate(rows, header, **look)] if rows else [f"{prompt}: {_NO_PHRASE}"]
+    return "\n\n".join([*parts, f"change: {NOTE}"])
+
+
+def in_colours(explanations: Sequence[Explanation]) -> str:
+    """Return prompts for a terminal, phrases in colours with what they change."""
+    from pqpp_files.visible import visible
+    from pqpp_models.explain.explanation import NOTE
+
+    lines = []
+    for explained in explanations:
+        line = ""
+        for text, change in explained.pieces():
+            shown = visible(text, "\n\t")
+            if change is not None:
+                strength = explained.strength(change)
+                colour = _COLOURS[(strength > 0) - (strength < 0)]
+                shown = f"\x1b[{colour}m{shown}\x1b[0m\x1b[2m{change:+z.2f}\x1b[0m"
+            line += shown
+        none = "" if explained.changes else f": {_NO_PHRASE}"
+        lines.append(" ".join(line.split()) + none)
+    raises, lowers = (f"\x1b[{_COLOURS[sign]}m{word}\x1b[0m" for sign, word in _SIGNS)
+    target = explanations[0].target if explanations else ""
+    return "\n".join([*lines, "", f"{raises} and {lowers} {target}; numbers: {NOTE}", ""])
 
 
 def _targets_in(columns: dict) -> tuple[list[str], list[list[float | None]]]:

@@ -168,8 +168,8 @@ class BenchPredictors(Compared):
             DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them.
         listed_as: With --eval-results: the benchmark on the Hub, where --dataset is a folder or a
             private repository of the same rows.
-        explain: With --report: colour the words of the easiest and hardest prompts by what they add
-            to the prediction, for predictors of texts.
+        explain: With --report: colour the phrases of the easiest and hardest prompts by what they
+            change, for predictors of texts.
     """
 
     table: str = option(

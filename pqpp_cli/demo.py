@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_cli.command import Command
-from pqpp_cli.groups import DataDir, OnePredictor
+from pqpp_cli.groups import OnePredictor
 from pqpp_cli.output import emit, width_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
@@ -34,15 +34,13 @@ _GENERATED = (
 )
 
 
-class Served(OnePredictor, DataDir):
+class Served(OnePredictor):
     """Where a page is served, and of what.
 
     Attributes:
         serve: Serve the page until it is stopped, in place of the demo (needs the extra `demo`).
         host: Address to listen at (default: this machine).
         port: Port to listen at, 0 for any that is free (default: 7860).
-        data_dir: Where judged prompts lie, of which the nearest are shown (default: PQPP_DATA_DIR,
-            then earlier downloads).
     """
 
     TITLE = "a web page to ask about prompts, with --serve"
@@ -50,7 +48,6 @@ class Served(OnePredictor, DataDir):
     host: str | None = option(None, goes_with="serve")
     port: int | None = option(None, goes_with="serve")
     predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
-    data_dir: str | None = option(None, goes_with="serve")
 
 
 class Demo(Served, Command):
@@ -92,7 +89,7 @@ class Demo(Served, Command):
 
             port = 7860 if self.port is None else self.port
             name = self.predictor or DEFAULT_PREDICTOR
-            return serve_demo(name, self.host or "127.0.0.1", port, self.data_dir)
+            return serve_demo(name, self.host or "127.0.0.1", port)
         started = time.perf_counter()
         folder = Path(self.output or "pqpp-demo")
         is_ours = (folder / _FIGURES).is_file()  # of an earlier demo

@@ -100,6 +100,12 @@ def width_of(output: str | None) -> int | None:
     return shutil.get_terminal_size().columns
 
 
+def takes_colours(output: str | None) -> bool:
+    """Return whether a result goes to a terminal with colours, which nobody switched off."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return output is None and sys.stdout.isatty() and not is_plain
+
+
 def show(text: str) -> None:
     """Print a text, which on a terminal does nothing but be read: a program is given what is."""
     if sys.stdout.isatty():

@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, width_of
+from pqpp_cli.output import emit, emit_columns, takes_colours, width_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
 
-_MANY = 20_000
+_MANY, _MANY_EXPLAINED = 20_000, 200
 
 
 class Predict(
@@ -40,7 +40,6 @@ class Predict(
       pqpp predict "two robots play chess" --target mean_hbpp --uncertainty
       pqpp predict "two men in suits juggle seven oranges" --target mean_hbpp --explain
       pqpp predict --file prompts.txt --verdict --output predicted.csv
-      pqpp predict --file prompts.txt --explain --output why.html
       pqpp predict --file prompts.csv --column caption --output predicted.csv
       pqpp predict --dataset sample --split test --output predicted.csv
       pqpp predict --dataset pqpp --split test --image-dir images --predictor runs/clip/model
@@ -62,10 +61,10 @@ class Predict(
     tails like "4k" are not read; --explain, and the column `ignored` in files, show what was left
     out.
 
-    --explain says what each word adds to the prediction of the first target: exactly for up to 8
-    words, sampled and with standard errors for more. The baseline without any word is the mean that
-    the predictor was fitted to, or its mean prediction for single words. These are contributions to
-    the prediction, not causes of what the images will look like. An HTML page shows nothing else.
+    --explain leaves out one word or phrase at a time, so that the rest stays English, and says how
+    the prediction of the first target changes. The changes are exact and do not add up; what is not
+    read has none, nor has a prompt of a single word. They say nothing of what images will look
+    like. A terminal with colours marks the words of the prompt (NO_COLOR=1: a table).
 
     Attributes:
         targets: What to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has
@@ -75,21 +74,18 @@ class Predict(
         verdict: Also say how hard each prompt is among prompts that people wrote and among
             captions, in a sentence, and which skill costs most; in files, columns `verdict`,
             `level`, `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
-        explain: Also say what each word adds to the prediction of the first target; in files, a
-            column `explanation`; these are contributions to the prediction, not causes.
-        neighbours: With --explain: also show the K nearest prompts that people judged, where the
-            training data are here and the predictor has a space (default: 3; 0: none).
+        explain: Also say how the prediction of the first target changes where a word or phrase is
+            left out; in files, a column `explanation`.
     """
 
     targets: tuple[str, ...] | None = None
     format: str | None = option(
-        None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
+        None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet")
     )
     uncertainty: bool = False
     verdict: bool = False
     explain: bool = False
-    neighbours: int | None = option(None, metavar="K", least=0, goes_with="explain")
-    data_dir: str | None = option(None, goes_with="")
+    data_dir: str | None = option(None, goes_with="dataset")
     image_dir: str | None = option(None, goes_with="dataset")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
@@ -98,14 +94,10 @@ class Predict(
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
-        if self.style == "html" and not self.explain:
-            raise PqppError("`format` html: a page shows explanations; add `explain`")
         if self.prompts and self.file:
             raise PqppError("prompts came both as words and by `file`; give one of the two")
         if self.dataset and (self.prompts or self.file):
             raise PqppError("prompts came by `dataset` and in another way; give one of the two")
-        if self.data_dir and not (self.dataset or self.explain):
-            raise PqppError("`data_dir`: it is about `dataset` or `explain`; add one")
 
     def run(self) -> None:
         """Predict and print."""
@@ -124,28 +116,21 @@ class Predict(
                     f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
                 )
         source = self._source(predictor)
-        explainer: Any = None
         if self.explain:
-            from pqpp_models.explain.explainer import Explainer
-
-            explainer = Explainer(predictor, self.targets, self.neighbours, self.data_dir)
+            self._explained(predictor, [])  # refused before anything is predicted
         if source.blank:
             are = "is blank and gets" if source.blank == 1 else "are blank and get"
             text = f"{source.blank} of {source.count} prompts {are} no prediction"
             print(f"pqpp: note: {text}", file=sys.stderr)
         if self.style in ("table", "markdown"):
-            self._print(source, predictor, explainer)
-        elif self.style == "html":
-            from pqpp_models.explain.page import render_explanations
-            from pqpp_models.prompts import read_prompts
-
-            prompts = [prompt for _, rows in source.parts(False) for prompt in read_prompts(rows)]
-            direction = predictor.direction if predictor.one_score else ""
-            explained = explainer.explain(prompts)
-            page = render_explanations(explained, predictor.called, direction, explainer.note)
-            emit(page, self.output)
+            self._print(source, predictor)
         else:
-            self._write(source, predictor, explainer)
+            self._write(source, predictor)
+
+    def _explained(self, predictor: Predictor, prompts: list[str]) -> list[Any]:
+        target = predictor.columns_for(None if predictor.one_score else self.targets)[0]
+        is_shown = len(prompts) > _MANY_EXPLAINED and sys.stderr.isatty()
+        return predictor.explain(prompts, target, progress=is_shown)
 
     def _job(self) -> tuple[PredictShard, dict, str]:
         from pqpp_models.predict import PredictShard, ordered_targets
@@ -203,9 +188,15 @@ class Predict(
                 if bar is not None:
                     bar.update(len(rows))
 
-    def _print(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
+    def _print(self, source: PromptSource, predictor: Predictor) -> None:
         """Print tables for people, or write them to a file."""
-        from pqpp_cli.answers import format_answers, format_question, format_verdicts
+        from pqpp_cli.answers import (
+            format_answers,
+            format_explanations,
+            format_question,
+            format_verdicts,
+            in_colours,
+        )
         from pqpp_models.predict import main_targets
         from pqpp_models.verdict.reference import KEY
 
@@ -234,14 +225,16 @@ class Predict(
         if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
-        if explainer is not None:
-            from pqpp_models.explain.explainer import format_explanations
-
-            explained = explainer.explain(columns["prompt"])
+        if self.explain:
+            explained = self._explained(predictor, columns["prompt"])
+            if self.style == "table" and takes_colours(self.output):
+                emit(text, None)
+                sys.stdout.write("\n" + in_colours(explained))
+                return
             text += "\n\n" + format_explanations(self.style, explained)
         emit(text, self.output)
 
-    def _write(self, source: PromptSource, predictor: Predictor, explainer: Any) -> None:
+    def _write(self, source: PromptSource, predictor: Predictor) -> None:
         """Predict some thousand prompts at a time, and write a table of all."""
         from pqpp_models.predict import ordered_targets
         from pqpp_models.verdict.verdict import verdicts_of
@@ -254,8 +247,10 @@ class Predict(
         for given, predicted in self._answers(source, predictor, targets, typed):
             if self.verdict:
                 predicted |= verdicts_of(predicted, predictor).as_columns()
-            if explainer is not None:
-                predicted |= explainer.column(predicted["prompt"])
+            if self.explain:
+                explained = self._explained(predictor, predicted["prompt"])
+                cells = [one.as_record() if one.changes else None for one in explained]
+                predicted["explanation"] = cells
             for name, cells in _beside(given, predicted, renamed).items():
                 columns.setdefault(name, []).extend(cells)
         emit_columns(columns, self.style, self.output)

@@ -51,23 +51,6 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     return below
 
 
-def local_copy(benchmark: Benchmark, split: str, data_dir: str | None = None) -> Path | None:
-    """Return a folder on this machine that has all files of a split, None if there is none.
-
-    It is that of `local_folder` or, where none is named, that of an earlier download.
-
-    Raises:
-        BenchmarkError: If `data_dir` is given and is no folder.
-    """
-    root = os.environ.get(ENVIRONMENT_VARIABLE)
-    folder = local_folder(benchmark, data_dir) if data_dir else None
-    if root and not data_dir:
-        folder = _below(Path(root).absolute(), benchmark)
-    if folder is None and not data_dir and benchmark.folders:
-        folder = downloaded_folder(benchmark)
-    return None if folder is None or missing_files(benchmark, folder, split) else folder
-
-
 def downloaded_folder(benchmark: Benchmark) -> Path:
     """Return the folder of an earlier download, which may not be there."""
     from datasets import config

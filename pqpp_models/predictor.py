@@ -420,28 +420,25 @@ class Predictor(ABC):
         return FAR
 
     def explain(
-        self, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0
+        self, prompts: Any, target: str | None = None, progress: bool = False
     ) -> list[Explanation]:
-        """Say what each word of some prompts adds to their predictions, by Shapley values.
+        """Say how predictions change where one word or phrase of a prompt is left out.
 
-        These are no causes of what images will look like. `explain/explanation.py` says more.
+        The changes are exact, do not add up, and are no causes of what images will look like. What
+        was set aside has none, nor has a prompt of a single word, or one that is not read.
 
         Args:
-            prompts: as for ``predict``; a blank one has no words and no prediction, NaN.
+            prompts: as for ``predict``.
             target: one name; the predictor's first if left out.
-            permutations, seed: of the sampling for more than 8 words; an even number, 0 chooses.
+            progress: show a progress bar on standard error.
 
         Raises:
             PredictorError: it needs more than texts, or an unknown or a second target came.
 
-        >>> Predictor.from_pretrained("mean_word_length").explain(["horse"])[0].prediction
-        5.0
+        >>> Predictor.from_pretrained("n_words").explain(["a red cat --ar 1:1"])[0].changes
+        (Change(phrase='red', start=2, end=5, change=1.0),)
         """
-        return explain_prompts(self, prompts, target, permutations, seed)
-
-    def _prior(self, targets: tuple[str, ...]) -> NDArray[np.float64] | None:
-        """Return what is predicted where nothing is known of a prompt, if that is told."""
-        return None
+        return explain_prompts(self, prompts, target, progress)
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return where prompts lie in the space that the predictor learned, ``(rows, size)``.

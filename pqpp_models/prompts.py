@@ -68,7 +68,7 @@ def text_in(row: Any) -> Any:
 
 
 def read_contents(rows: Any) -> list[Prompt]:
-    """Read each prompt of some rows, once: what has been read stays as it is.
+    """Read each distinct prompt of some rows, once: what has been read stays as it is.
 
     Args:
         rows: as ``read_prompts`` takes them.
@@ -76,9 +76,13 @@ def read_contents(rows: Any) -> list[Prompt]:
     >>> [prompt.content for prompt in read_contents(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
     """
-    if isinstance(rows, list) and all(isinstance(row, Prompt) for row in rows):
-        return rows
-    return [Prompt.read(text) for text in read_prompts(rows)]
+    known = rows if isinstance(rows, list) else ()
+    read = {row.text: row for row in known if isinstance(row, Prompt)}
+    texts = read_prompts(rows)
+    for text in texts:
+        if text not in read:
+            read[text] = Prompt.read(text)
+    return [read[text] for text in texts]
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:

@@ -1,12 +1,16 @@
-"""Draw README's picture: the verdicts on easy and hard prompts, and which words make them so.
+"""Draw README's picture: the verdicts on easy and hard prompts, and which phrases make them so.
 
 python docs/pictures/easy_and_hard.py docs/pictures/easy_and_hard.png
+
+It is the HTML of `Explanation.as_html`, as a Chromium shows it.
 """
 
+import shutil
+import subprocess
 import sys
-
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+import tempfile
+from html import escape
+from pathlib import Path
 
 import pqpp
 
@@ -20,53 +24,42 @@ PROMPTS = (
     "a horse without legs",
     "two men in suits juggle seven oranges",
 )
-BLUE, ORANGE, INK, QUIET = "#0072B2", "#D55E00", "#1a1a1a", "#6b6b6b"
-LEAST, MOST = 0.03, 0.2  # a word that adds less is not coloured; from the second on, fully
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+STYLE = """
+body { font: 16px/1.3 sans-serif; color: #1a1a1a; margin: 12px 16px; }
+table { border-collapse: collapse; } th { color: #6b6b6b; font: 13px sans-serif; text-align: left; }
+td { padding: 7px 28px 7px 0; white-space: nowrap; } mark { padding: 2px 4px; border-radius: 3px; }
+mark small { font-size: 10px; } i { display: block; height: 9px; background: #fdae61; }
+i.easy { background: #6baed6; } div.bar { width: 400px; background: #e8e8e8; margin-bottom: 4px; }
+"""
+HEAD = "<th>how each phrase changes the predicted alignment<th>easier than so many of 100 prompts"
 
 
-def draw(path: str) -> None:
-    """Draw the picture into a file."""
+def page() -> str:
+    """Return the picture as HTML."""
     verdicts = sorted(pqpp.verdict(PROMPTS), key=lambda verdict: -verdict.value)
     explained = pqpp.Predictor.from_pretrained("static").explain(
         [verdict.prompt for verdict in verdicts], "alignment"
     )
-    figure = Figure(figsize=(9.6, 4.6), dpi=140)
-    canvas = FigureCanvasAgg(figure)
-    words = figure.add_axes((0.01, 0.02, 0.47, 0.9))
-    bars = figure.add_axes((0.5, 0.02, 0.49, 0.9))
-    for axes in (words, bars):
-        axes.set(xlim=(0, 1), ylim=(len(verdicts) - 0.5, -0.5))
-        axes.axis("off")
-    head = {"color": QUIET, "fontsize": 9, "va": "bottom"}
-    words.text(0, -0.62, "what raises and what lowers the prediction", **head)
-    bars.text(0, -0.62, "easier than so many of 100 prompts that people wrote, and why", **head)
-    for row, (verdict, explanation) in enumerate(zip(verdicts, explained, strict=True)):
-        _write(words, canvas, row, explanation)
-        share = verdict.easier_than_people / 100
-        bars.barh(row - 0.2, 1, 0.22, color="#e8e8e8")
-        bars.barh(row - 0.2, share, 0.22, color=ORANGE if "hard" in verdict.level else BLUE)
-        bars.text(
-            0,
-            row + 0.18,
-            f"{100 * share:.0f}: {verdict.sentence}",
-            va="center",
-            color=INK,
-            fontsize=9.5,
-        )
-    figure.savefig(path, metadata={"Software": None})
+    rows = "".join(
+        f"<tr><td>{explanation.as_html()}<td><div class=bar>"
+        f"<i class='{'' if 'hard' in verdict.level else 'easy'}' "
+        f"style='width:{verdict.easier_than_people:.0f}%'></i></div>"
+        f"{verdict.easier_than_people:.0f}: {escape(verdict.sentence)}"
+        for verdict, explanation in zip(verdicts, explained, strict=True)
+    )
+    return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><table>{HEAD}{rows}</table>"
 
 
-def _write(axes, canvas, row, explanation) -> None:
-    """Write a prompt word by word, each on the colour of what it adds."""
-    at = 0.0
-    for word, value in zip(explanation.words, explanation.values, strict=True):
-        strength = min(max(abs(value) - LEAST, 0) / (MOST - LEAST), 1) * 0.75
-        colour = BLUE if value > 0 else ORANGE
-        box = {"boxstyle": "round,pad=0.18", "linewidth": 0, "facecolor": colour}
-        box["alpha"] = strength + 0.12 if strength else 0
-        shown = axes.text(at, row, word, va="center", fontsize=12.5, color=INK, bbox=box)
-        extent = shown.get_window_extent(canvas.get_renderer())
-        at = axes.transData.inverted().transform((extent.x1, 0))[0] + 0.022
+def draw(path: str) -> None:
+    """Draw the picture into a file."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)))
+    with tempfile.TemporaryDirectory() as folder:
+        html = Path(folder) / "page.html"
+        html.write_text(page(), encoding="utf-8")
+        how = ["--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1.5"]
+        how += ["--window-size=1050,440", f"--screenshot={Path(path).absolute()}"]
+        subprocess.run([browser, *how, html.as_uri()], check=True)
 
 
 if __name__ == "__main__":

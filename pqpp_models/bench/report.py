@@ -31,7 +31,6 @@ from pqpp_models.bench.tables import (
     unranked,
 )
 from pqpp_models.explain.explanation import NOTE
-from pqpp_models.explain.page import STYLE, coloured_words, scale_of
 from pqpp_models.predictor import Predictor
 
 
@@ -50,8 +49,8 @@ def render_report(
         run: Ours, of one split.
         published: Published figures to put beside them.
         spaces: Predictor to its space in two dimensions, a point a prompt.
-        explain: Colour the words of the easiest and hardest prompts by what they add to the
-            prediction, for predictors of texts.
+        explain: Colour the phrases of the easiest and hardest prompts by what they change, for
+            predictors of texts.
         coefficient: By which the ranking is, `pearson` or `kendall`.
         summary: Sentences to begin with, in the place of those on who is first.
         title: Of the page, in the place of one that names the split.
@@ -111,7 +110,6 @@ def render_report(
         predictors=panels,
         without=without,
         spaces=pictures,
-        style=STYLE,
         caution=NOTE if explain else "",
         extremes=extremes,
     )
@@ -171,7 +169,7 @@ def extreme_prompts(
         prompts: The prompts.
         titles: Column to what it is called.
         predictor: The predictor itself; if it is one of texts, the prompts come as HTML with
-            coloured words.
+            coloured phrases.
         count: How many of each.
 
     Returns:
@@ -190,8 +188,7 @@ def extreme_prompts(
     if predictor is not None and predictor.inputs == "text":
         asked = predictions.stand_ins.get(target, target)
         explanations = predictor.explain([prompts[i] for i in shown], asked)
-        scale = scale_of(explanations)
-        shown = {i: coloured_words(it, scale) for i, it in zip(shown, explanations, strict=True)}
+        shown = {i: it.as_html() for i, it in zip(shown, explanations, strict=True)}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
         "predictor": visible(predictions.predictor),

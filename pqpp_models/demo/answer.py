@@ -1,17 +1,15 @@
-"""What the page says of prompts: numbers, bars, coloured words and neighbours, as HTML."""
+"""What the page says of prompts: numbers, bars and coloured phrases, as HTML."""
 
 import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from pqpp_datasets.target_columns import measure_of, readable_words, sort_targets
-from pqpp_files.errors import PqppError
 from pqpp_files.open_input import InputInMemory
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, bar_table, render_page
@@ -19,8 +17,6 @@ from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
-from pqpp_models.explain.neighbours import judged_here, with_neighbours
-from pqpp_models.explain.page import coloured_words, scale_of
 from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90, known_range
@@ -34,7 +30,6 @@ from pqpp_models.verdict.verdict import (
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 """Prompts of a file, of a table, and side by side; characters of a prompt."""
-NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
@@ -122,19 +117,17 @@ class Answerer:
 
     Args:
         predictor: One of texts.
-        data_dir: Where judged prompts lie, as for `load_benchmark`.
 
     Raises:
         PredictorError: The predictor needs more than texts.
     """
 
-    def __init__(self, predictor: Predictor, data_dir: str | None = None) -> None:
+    def __init__(self, predictor: Predictor) -> None:
         predictor.explain([])  # refused before anything is typed
-        self.predictor, self.data_dir = predictor, data_dir
-        self.judged = cache(self._judged)
+        self.predictor = predictor
 
     def explained(self) -> list[str]:
-        """Return the targets whose words are explained, the first by default.
+        """Return the targets that can be explained, the first by default.
 
         >>> Answerer(Predictor.from_pretrained("static")).explained()
         ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
@@ -161,7 +154,7 @@ class Answerer:
 
         Args:
             text: What was typed or pasted.
-            target: What the words are explained for; the first of `explained` if left out.
+            target: What is explained; the first of `explained` if left out.
 
         Raises:
             PredictorError: As `read_pasted`, or the target is not predicted.
@@ -197,11 +190,7 @@ class Answerer:
     ) -> dict[str, Any]:
         """Return what the template of prompts side by side is filled with."""
         explained = self.predictor.explain(prompts, target)
-        judged, without = self.judged(target)
-        if judged is not None:
-            explained = with_neighbours(self.predictor, explained, judged, NEIGHBOURS)
-        scale = scale_of(explained)
-        unsaid = [explanation.ignored for explanation in explained]
+        unsaid = list(map(self.predictor.ignored_of, prompts))
         for row, one in enumerate(verdicts):
             if one.level == "unknown":  # the verdict says already that it was not read
                 unsaid[row] = UNREAD.sub("", unsaid[row]).strip("; ")
@@ -212,13 +201,8 @@ class Answerer:
                 "far": bool(columns.get("far", [False] * len(prompts))[row]),
                 "ignored": visible(unsaid[row]),
                 "groups": _groups(columns, row),
-                "words": coloured_words(explanation, scale),
-                "table": [*zip(map(visible, explanation.words), explanation.values, strict=True)],
-                "base": explanation.base,
-                "prediction": explanation.prediction,
-                "neighbours": [
-                    n._replace(prompt=visible(n.prompt)) for n in explanation.neighbours
-                ],
+                "words": explanation.as_html() if explanation.changes else "",
+                "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
             }
             for row, explanation in enumerate(explained)
         ]
@@ -230,19 +214,7 @@ class Answerer:
             "has_zero": any(low < 0 for low, _ in limits),
             "target": called(target),
             "note": NOTE,
-            "source": "" if judged is None else judged.name,
-            "without": without,
-            "sampled": any(explanation.permutations for explanation in explained),
         }
-
-    def _judged(self, target: str) -> tuple[Any, str]:
-        """Return the judged prompts of a target, or None and why there are none."""
-        try:
-            if not self.predictor.has_space:
-                return None, ""
-            return judged_here(self.predictor, target, self.data_dir), ""
-        except PqppError as error:
-            return None, str(error)
 
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:

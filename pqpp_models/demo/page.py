@@ -30,7 +30,6 @@ from pqpp_models.demo.answer import (
     Answerer,
     called,
 )
-from pqpp_models.explain.page import STYLE
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
 
@@ -49,13 +48,11 @@ _FILE = """<label>Or open a file of them, which stays in this browser:
 _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven oranges"
 
 
-def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | None = None) -> Any:
+def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return the page of a predictor, as a gradio `Blocks`.
 
     Args:
         predictor: A predictor of texts, or what `Predictor.from_pretrained` takes.
-        data_dir: Where judged prompts lie, which are shown as neighbours; `PQPP_DATA_DIR` and
-            earlier downloads are looked at too.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -69,7 +66,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
         import gradio
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    answerer = Answerer(predictor, data_dir)
+    answerer = Answerer(predictor)
     choices = answerer.explained()
     ask = telling(answerer.html)
 
@@ -85,7 +82,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR, data_dir: str | No
         target = gradio.Radio(
             [(called(name), name) for name in choices],
             value=choices[0],
-            label="Explain the words for",
+            label="Explain this target",
             elem_id="explain",
         )
         with gradio.Row():
@@ -120,7 +117,6 @@ def serve_demo(
     predictor: str | Predictor = DEFAULT_PREDICTOR,
     host: str | None = None,
     port: int | None = None,
-    data_dir: str | None = None,
 ) -> None:
     """Serve the page of a predictor until it is told to stop; a Space does the same.
 
@@ -128,7 +124,6 @@ def serve_demo(
         predictor: As for `demo_page`.
         host: As for `serve_page`.
         port: As for `serve_page`.
-        data_dir: As for `demo_page`.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -140,8 +135,8 @@ def serve_demo(
         http://127.0.0.1:7860/ - stop it with Ctrl-C
     """
     script = (_HERE / "page.js").read_text(encoding="utf-8")
-    head = f"<script>{script}</script><style>{STYLE}</style>"
-    serve_page(demo_page(predictor, data_dir), host, port, (_HERE / "page.css",), head)
+    head = f"<script>{script}</script>"
+    serve_page(demo_page(predictor), host, port, (_HERE / "page.css",), head)
 
 
 def push_space(

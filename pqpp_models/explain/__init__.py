@@ -1,1 +1,1 @@
-"""Why a predictor says what it says: the words of a prompt and what each adds to its prediction."""
+"""Why a predictor says what it says: how a prediction changes without a phrase of the prompt."""

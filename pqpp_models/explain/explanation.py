@@ -1,126 +1,142 @@
-"""What the words of a prompt add to its prediction: Shapley values over prompts without words.
+"""How the prediction of a prompt changes where one of its words or phrases is left out.
 
-An absent word is cut out of the prompt. A prompt without any word has no prediction, so the base
-stands for it: the mean of the true values that the predictor was fitted to where it tells that
-(`Predictor._prior`), else its mean prediction for `SINGLE_WORDS`. Another base would add the same
-to each word of a prompt. Prompts of at most 8 words have exact values; beyond, permutations are
-sampled and there are standard errors; more than 64 words are taken as 64 phrases. Base and values
-add up to the prediction in each case.
+A change is the difference of two predictions: of what was read of the prompt, and of the same
+without a phrase, which stays English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up,
+and are no causes of what images will look like.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pqpp_backbones.prompt.leaving_out import leave_one_out
+from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
-from pqpp_models.explain.shapley import Design, design
-from pqpp_models.explain.words import Span, without_others, word_spans
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import read_contents
+from pqpp_models.targets import known_range
 
 if TYPE_CHECKING:
     import pandas as pd
+    from markupsafe import Markup
 
-NOTE = "contributions to the prediction, not causes of what the images will look like"
-"""What is said wherever contributions are shown."""
+NOTE = "a prediction minus that of the prompt without the phrase, not what images will look like"
+"""What is said wherever changes are shown."""
 
-SINGLE_WORDS = (
-    *("man", "woman", "child", "dog", "cat", "horse", "bird", "car", "bus", "train"),
-    *("house", "street", "tree", "flower", "table", "chair", "food", "book", "water", "sky"),
-)
-"""The base of a predictor that tells no mean of its own is its mean prediction for these."""
-
-_MOST_TEXTS, _MOST_CHARACTERS = 1 << 16, 1 << 24
+_RAISES, _LOWERS, _PAPER = (107, 174, 214), (253, 174, 97), (255, 255, 255)
+_LEAST, _STRONG = 0.005, 0.2
 
 
-class Neighbour(NamedTuple):
-    """A judged prompt near another one.
+class Change(NamedTuple):
+    """A word or phrase of a prompt, and what it changes.
 
     Attributes:
-        prompt: The prompt.
-        value: What it was judged.
-        similarity: The cosine in the predictor's space, 1 for the same place.
+        phrase: The word or phrase.
+        start: Where it begins in the prompt as it was typed.
+        end: Where it ends there.
+        change: The prediction of the prompt minus that of the rest, in the target's unit: above 0
+            where the phrase raises it.
     """
 
-    prompt: str
-    value: float
-    similarity: float
+    phrase: str
+    start: int
+    end: int
+    change: float
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What each word of a prompt adds to its prediction.
-
-    They are contributions to the prediction, not causes of what the images will look like.
-    ``base`` and all ``values`` add up to ``prediction``.
+    """How a prediction changes where one phrase of the prompt is left out.
 
     Attributes:
-        prompt: The prompt as it came.
+        prompt: The prompt as it was typed.
         target: What is predicted.
-        words: Its words, or phrases of neighbouring words where there are more than 64.
-        spans: Where each begins and ends in the prompt.
-        values: What each adds, in the unit of the prediction.
-        errors: The standard error of each value; 0 where all coalitions were asked.
-        base: The prediction without any word.
-        prediction: The prediction of the prompt; NaN, as all else, for a blank one.
-        permutations: How many were sampled; 0 where the values are exact.
-        neighbours: The nearest judged prompts, where they were looked up.
-        ignored: What the predictor did not read of the prompt, by kind; empty if it read all.
+        prediction: The prediction; NaN for a blank prompt.
+        changes: One a phrase, in order. There are none where the prompt is a single word or is not
+            read, and none for what was set aside.
     """
 
     prompt: str
     target: str
-    words: tuple[str, ...]
-    spans: tuple[Span, ...]
-    values: tuple[float, ...]
-    errors: tuple[float, ...]
-    base: float
     prediction: float
-    permutations: int = 0
-    neighbours: tuple[Neighbour, ...] = ()
-    ignored: str = ""
+    changes: tuple[Change, ...] = ()
+
+    def strength(self, change: float) -> float:
+        """Return how strong a change is, from -1 to 1: 1 is a fifth of the target's range or more.
+
+        Of a target without a known range the largest change of the prompt is 1.
+
+        >>> Explanation("a red cat", "alignment", 0.7).strength(-0.1)
+        -0.5
+        """
+        limits = known_range(self.target)
+        largest = max((abs(one.change) for one in self.changes), default=0.0)
+        full = _STRONG * (limits[1] - limits[0]) if limits else largest
+        return max(-1.0, min(1.0, change / full)) if abs(change) >= _LEAST else 0.0
+
+    def pieces(self) -> Iterator[tuple[str, float | None]]:
+        """Give the prompt piece by piece, each with its change, None where it has none.
+
+        >>> list(Explanation("a red cat", "alignment", 0.7, (Change("red", 2, 5, 0.1),)).pieces())
+        [('a ', None), ('red', 0.1), (' cat', None)]
+        """
+        at = 0
+        for _, start, end, change in self.changes:
+            if at < start:
+                yield self.prompt[at:start], None
+            yield self.prompt[start:end], change
+            at = end
+        if at < len(self.prompt):
+            yield self.prompt[at:], None
+
+    def as_html(self) -> Markup:
+        """Return the prompt as HTML: blue raises the prediction, orange lowers it.
+
+        Each phrase has its change with a sign beside it, for who does not see colours.
+
+        >>> str(Explanation("a <b>", "alignment", 0.7).as_html())
+        '<div class="words" dir="auto">a &lt;b&gt;</div>'
+        """
+        from markupsafe import Markup
+
+        mark = Markup('<mark style="background:{};color:#111">{} <small>{:+z.2f}</small></mark>')
+        parts = [
+            Markup("{}").format(visible(text, "\n\t"))
+            if change is None
+            else mark.format(_colour_of(self.strength(change)), visible(text), change)
+            for text, change in self.pieces()
+        ]
+        return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
+
+    def _repr_html_(self) -> str:
+        return self.as_html()
 
     def as_table(self) -> pd.DataFrame:
-        """Return one row a word: ``word``, ``start``, ``end``, ``value`` and ``error``."""
+        """Return one row a phrase: `phrase`, `start`, `end` and `change`."""
         import pandas as pd
 
-        starts, ends = ([span[side] for span in self.spans] for side in (0, 1))
-        words = pd.Series(self.words, dtype=object)  # half a surrogate pair is no Arrow string
-        columns = {"word": words, "start": starts, "end": ends}
-        return pd.DataFrame({**columns, "value": self.values, "error": self.errors})
+        return pd.DataFrame(self.changes, columns=list(Change._fields))
 
     def as_record(self) -> dict[str, Any]:
-        """Return all but the prompt as JSON holds it: None where a number is not known.
+        """Return target and changes as JSON holds them.
 
-        >>> Explanation(" ", "mean_rr", (), (), (), (), np.nan, np.nan).as_record()["base"]
+        >>> Explanation("a cat", "alignment", 0.7).as_record()
+        {'target': 'alignment', 'changes': []}
         """
-        return {
-            "target": self.target,
-            "prediction": _known(self.prediction),
-            "base": _known(self.base),
-            "words": list(self.words),
-            "spans": [list(span) for span in self.spans],
-            "contributions": [_known(value) for value in self.values],
-            "errors": [_known(error) for error in self.errors],
-            "permutations": self.permutations,
-            "neighbours": [neighbour._asdict() for neighbour in self.neighbours],
-            "ignored": self.ignored,
-            "note": NOTE,
-        }
+        return {"target": self.target, "changes": [one._asdict() for one in self.changes]}
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _colour_of(strength: float) -> str:
+    end = _RAISES if strength > 0 else _LOWERS
+    mixed = (round(n + abs(strength) * (e - n)) for n, e in zip(_PAPER, end, strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
 def explain_prompts(
-    predictor: Any, prompts: Any, target: str | None = None, permutations: int = 0, seed: int = 0
+    predictor: Any, prompts: Any, target: str | None = None, progress: bool = False
 ) -> list[Explanation]:
     """Do what `Predictor.explain` says."""
     if predictor.inputs != "text":
@@ -131,64 +147,26 @@ def explain_prompts(
     chosen = predictor.columns_for(target)
     if target is not None and len(chosen) > 1:
         raise PredictorError(f"{len(chosen)} targets came, one is explained at a time; name one")
-    texts = read_prompts(prompts)
-    prior = predictor._prior(chosen[:1])
-    if prior is None:
-        answers = predictor.predict(SINGLE_WORDS, chosen[0])
-        prior = [np.nan if np.isnan(answers).all() else answers[~np.isnan(answers)].mean()]
-    base = float(prior[0])
-    spans = [word_spans(text) for text in texts]
-    plans = [design(len(some), permutations, seed) if some else None for some in spans]
-    values = _values_of(predictor, chosen[0], zip(texts, spans, plans, strict=True))
-    explained = map(partial(_explanation, chosen[0], base), texts, spans, plans, values)
-    return [replace(one, ignored=predictor.ignored_of(one.prompt)) for one in explained]
-
-
-def _values_of(
-    predictor: Any, target: str, jobs: Iterable[tuple[str, list[Span], Design | None]]
-) -> list[NDArray[np.float64]]:
-    """Return the predictions of all coalitions, each text asked once and many at a time."""
-    values: list[NDArray[np.float64]] = []
-    waiting: dict[str, list[tuple[int, int]]] = {}
-
-    def ask() -> None:
-        predicted = predictor.predict(list(waiting), target)[:, 0].tolist()
-        for value, places in zip(predicted, waiting.values(), strict=True):
-            for row, place in places:
-                values[row][place] = value
-        waiting.clear()
-
-    characters = 0
-    for row, (text, spans, plan) in enumerate(jobs):
-        values.append(np.empty(len(plan.members) if plan else 0))
-        texts = without_others(text, spans, plan.members) if plan else ()
-        for place, shortened in enumerate(texts):
-            waiting.setdefault(shortened, []).append((row, place))
-            characters += len(shortened)
-            if len(waiting) >= _MOST_TEXTS or characters >= _MOST_CHARACTERS:
-                ask()
-                characters = 0
-    if waiting:
-        ask()
-    return values
-
-
-def _explanation(
-    target: str,
-    base: float,
-    text: str,
-    spans: list[Span],
-    plan: Design | None,
-    values: NDArray[np.float64],
-) -> Explanation:
-    if plan is None:
-        return Explanation(text, target, (), (), (), (), math.nan, math.nan)
-    prediction = float(values[-1])
-    # What a predictor says nothing of tells as little as no word at all.
-    known = np.where(np.isnan(values), base, values)
-    shares, errors = plan.share(known, base)
-    if math.isnan(prediction):
-        shares, errors = np.full((2, len(spans)), np.nan)
-    words = tuple(text[start:end] for start, end in spans)
-    columns = (words, tuple(spans), tuple(shares.tolist()), tuple(errors.tolist()))
-    return Explanation(text, target, *columns, base, prediction, plan.permutations)
+    read = read_contents(prompts)
+    contents = [prompt.content for prompt in read]
+    left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
+    rests = (one.rest for some in left_out for one in some)
+    texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
+    rows = predictor.read_rows([*read, *texts])[len(read) :]
+    answer = predictor.answer(rows, chosen[:1], progress, predictor.knows_uncertainty)
+    values = dict(zip(texts, answer.values[:, 0].tolist(), strict=True))
+    # Where the predictor does not read a text, its prediction is that of any other.
+    sure = dict(zip(texts, np.where(answer.far, np.nan, answer.values[:, 0]).tolist(), strict=True))
+    return [
+        Explanation(
+            prompt.text,
+            chosen[0],
+            values[prompt.text],
+            tuple(
+                Change(one.phrase, one.start, one.end, change)
+                for one in some
+                if (change := sure[content] - sure[one.rest]) == change
+            ),
+        )
+        for prompt, content, some in zip(read, contents, left_out, strict=True)
+    ]

@@ -112,11 +112,6 @@ class CalibratedPredictor(Predictor):
         """Return the lowest and the highest value of some targets."""
         return target_limits(targets)
 
-    def _prior(self, targets: tuple[str, ...]) -> Floats:
-        priors = self.calibration["prior"]
-        columns = [self.targets.index(target) for target in targets]
-        return np.clip(priors[columns].astype(float), *self._limits(targets))
-
     def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pqpp_backbones.prompt.leaving_out import leave_one_out
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import readable_words
 from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
-from pqpp_models.explain.words import word_spans
 from pqpp_models.predict import predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR
@@ -318,13 +318,9 @@ def _dearest(costs: Sequence[tuple[PromptSkill, float]]) -> list[tuple[PromptSki
 
 def _words_in(content: str) -> Iterator[PromptSkill]:
     """Give each word that names something, no number or formula, and the prompt without it."""
-    spans = word_spans(content)
-    for start, end in spans if len(spans) > 1 else ():
-        word = content[start:end].strip(".,;:!?\"'“”‘’()")
-        if _WORD.fullmatch(word) and content_words(words_of(word)):
-            yield PromptSkill(
-                WORD, f"“{word}”", " ".join((content[:start] + content[end:]).split())
-            )
+    for one in leave_one_out(content):
+        if _WORD.fullmatch(one.phrase) and content_words(words_of(one.phrase)):
+            yield PromptSkill(WORD, f"“{one.phrase}”", one.rest)
 
 
 def _is_easy(judged: PromptVerdict) -> bool:

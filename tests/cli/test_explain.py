@@ -2,6 +2,9 @@
 
 import csv
 import json
+import os
+import re
+import sys
 
 import pyarrow.parquet
 import pytest
@@ -10,15 +13,12 @@ from support.processes import run_pqpp
 from pqpp_models import Predictor
 from pqpp_models.explain.explanation import NOTE
 
-PROMPTS = ["two men juggle seven oranges", "a <b>red</b> | cat"]
-NONE = ("--neighbours", "0")
-
 
 @pytest.mark.parametrize("style", ["csv", "jsonl", "parquet"])
 def test_files_get_a_column(tmp_path, style):
     (tmp_path / "in.csv").write_text('id,prompt\n1,"a red, cat"\n2," "\n3,two dogs\n')
     out = tmp_path / f"out.{style}"
-    asked = ("--file", "in.csv", "--target", "mean_rr", "--explain", *NONE, "--output", str(out))
+    asked = ("--file", "in.csv", "--target", "mean_rr", "--explain", "--output", str(out))
     done = run_pqpp("predict", *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     if style == "csv":
@@ -33,22 +33,30 @@ def test_files_get_a_column(tmp_path, style):
     expected = Predictor.from_pretrained("static").explain(["a red, cat", "two dogs"], "mean_rr")
     assert cells[1] is None
     for cell, one in zip((cells[0], cells[2]), expected, strict=True):
-        assert cell["words"] == list(one.words) and cell["target"] == "mean_rr"
-        assert cell["contributions"] == pytest.approx(one.values, abs=1e-5)
-        assert cell["base"] + sum(cell["contributions"]) == pytest.approx(cell["prediction"])
-        assert cell["note"] == NOTE
+        phrases, changes = ([part[key] for part in cell["changes"]] for key in ("phrase", "change"))
+        assert phrases == [part.phrase for part in one.changes] and cell["target"] == "mean_rr"
+        assert changes == pytest.approx([part.change for part in one.changes], abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (("--neighbours", "2"), "it is about --explain"),
-        (("--explain", "--target", "mean_hbp"), "no target is called"),
-    ],
-)
-def test_what_is_refused(tmp_path, asked, said):
-    done = run_pqpp("predict", "a cat", *asked, cwd=tmp_path)
-    assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
+def test_only_a_terminal_with_colours_gets_them(monkeypatch):
+    pty = pytest.importorskip("pty")
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    command = (sys.executable, "-m", "pqpp", "predict", "a red dog on a mat\x07", "--explain")
+
+    def shown(*environment):
+        read = bytearray()
+
+        def keep(descriptor):
+            read.extend(chunk := os.read(descriptor, 1024))
+            return chunk
+
+        assert pty.spawn(("env", *environment, *command), keep) == 0
+        return read.decode()
+
+    text = shown("TERM=xterm")
+    assert re.search(r"a \x1b\[[\d;]+mred\x1b\[0m", text) and "\x07" not in text
+    assert "\x1b" not in shown("TERM=xterm", "NO_COLOR=1") + shown("TERM=dumb")
 
 
 def test_the_report_of_a_bench(tmp_path):
@@ -57,31 +65,29 @@ def test_the_report_of_a_bench(tmp_path):
     done = run_pqpp(*asked, "--report", "report.html", "--explain", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert NOTE in page and page.count('<div class="words">') == 20
+    assert NOTE in page and page.count('<div class="words"') == 20
     run_pqpp(*asked, "--report", "plain.html", cwd=tmp_path)
     plain = (tmp_path / "plain.html").read_text("utf-8")
-    assert NOTE not in plain and '<div class="words">' not in plain
+    assert NOTE not in plain and '<div class="words"' not in plain
     done = run_pqpp(*asked, "--explain", cwd=tmp_path)
     assert done.returncode == 2 and "it is about --report" in done.stderr
 
 
-DAILY = [pytest.param(style, marks=pytest.mark.daily) for style in ("table", "markdown")]
-
-
-@pytest.mark.parametrize("style", [*DAILY, "html"])
+@pytest.mark.parametrize("style", ["table", pytest.param("markdown", marks=pytest.mark.daily)])
 def test_hostile_texts(tmp_path, style):
     prompts = [
-        "a \x1b[31mred\x07 | <b>cat</b>",
+        "a red cat | a dog\x07",
+        "a <b>red</b> cat",
         "\u202eكلب يركب\u202c",
         "🦓👩‍👩‍👧",
         " ".join(f"word{n}" for n in range(200)),
     ]
     (tmp_path / "in.json").write_text(json.dumps([{"prompt": one} for one in prompts]))
-    asked = ("--file", "in.json", "--explain", *NONE, "--format", style, "--target", "mean_rr")
+    asked = ("--file", "in.json", "--explain", "--format", style, "--target", "mean_rr")
     done = run_pqpp("predict", *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not {"\x1b", "\x07", "\u202e", "\u202c"} & set(done.stdout)
     assert "word199" in done.stdout and "🦓" in done.stdout
     if style == "markdown":
         rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-        assert all(line.replace(r"\|", "").count("|") in (3, 4, 5) for line in rows)
+        assert {line.replace(r"\|", "").count("|") for line in rows} == {3, 4}

@@ -2,19 +2,14 @@
 
 import pytest
 from support.browser import browser, visitor
-from support.rated_folders import write_genai
 from support.served_page import serving_page
 
 __all__ = ["browser", "visitor"]
-SERVE = (
-    "from pqpp_cli.main import main\nmain(['demo', '--serve', '--port', '0', '--data-dir', 'data'])"
-)
+SERVE = "from pqpp_cli.main import main\nmain(['demo', '--serve', '--port', '0'])"
 
 
 @pytest.fixture(scope="package")
 def served(tmp_path_factory):
     pytest.importorskip("gradio")
-    place = tmp_path_factory.mktemp("page")
-    write_genai(place / "data" / "genai")
-    with serving_page(SERVE, place) as page:
+    with serving_page(SERVE, tmp_path_factory.mktemp("page")) as page:
         yield page

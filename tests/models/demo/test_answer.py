@@ -7,7 +7,6 @@ import re
 from html import escape
 
 import pytest
-from support.pqpp_folders import V1_0_ROWS, write_v1_0
 from support.processes import run_pqpp
 
 from pqpp_files.errors import FileError
@@ -22,11 +21,6 @@ PROMPTS = ("a man riding a wave on a surfboard", "seven <b>oranges</b> & a cat",
 @pytest.fixture(scope="module")
 def static():
     return Answerer(Predictor.from_pretrained("static"))
-
-
-def plain(html):
-    """What a reader sees, in one line."""
-    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
 
 
 def csv_of(html):
@@ -91,18 +85,6 @@ def test_intervals_are_nine_in_ten_within_the_range():
 def test_nothing_breaks_out_of_its_place(static):
     html = static.html('<img src=x onerror="f()"> a cat\n{{ 1 }} ${1} \u202e dog')
     assert "<img" not in html and "&lt;img" in html and "\u202e" not in html
-
-
-def test_neighbours_where_the_data_are(tmp_path, cache):
-    captions = ("A striped cat sleeps.", "Two dogs", "A blue bus.")
-    rows = [(*row[:2], text, *row[3:]) for row, text in zip(V1_0_ROWS, captions, strict=True)]
-    write_v1_0(tmp_path / "data" / "pqpp" / "v1.0", rows=rows)
-    predictor = Predictor.from_pretrained("static")
-    html = Answerer(predictor, str(tmp_path / "data")).html("a sleeping cat", "mean_rr")
-    near = plain(html[html.index("nearest judged prompts") :])
-    assert near.index("A striped cat sleeps. 0.750") < near.index("Two dogs")
-    without = plain(Answerer(predictor).html("a sleeping cat", "mean_rr"))
-    assert "No nearest judged prompts the train split of pqpp-v1.0 is not here" in without
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def side_by_side(page, url):
         picture(page, f"demo_{scheme}.png")
     for summary in page.locator("#answer summary").all():
         summary.click()
-    assert page.get_by_text("The nearest judged prompts").count() == 3
+    assert page.locator("#answer .words mark").count() > 8
 
 
 def listed(page, url):

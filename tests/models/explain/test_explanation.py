@@ -1,50 +1,30 @@
-"""`Predictor.explain`: sums, oracles, hostile texts, what is refused."""
+"""`Predictor.explain`: exact changes, nothing for what was not read, hostile texts, looks."""
 
 import json
 import math
-from itertools import combinations
+import re
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.made_up import made_up
 
+from pqpp_backbones.prompt.leaving_out import leave_one_out
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_models import Predictor
-from pqpp_models.explain.words import MOST_WORDS, word_spans
+from pqpp_models.explain.explanation import Change, Explanation
 
 HOSTILE = [
-    "<script>alert('x')</script> & \"a cat\"",
-    "a \x1b[31mred\x00 cat\x07",
+    "<script>alert('x')</script> & \"a cat\" {{ 7*7 }}",
+    "a \x1b[31mred\x00 cat\x07 on a mat",
     "🦓🦓 👩‍👩‍👧 three 🏳️‍🌈 zebras",
     "\u202eكلب يركب دراجة\u202c ليلا",
     "...",
-    "猫が椅子に座っている",
-    "\ud800 a cat",
+    "\ud800 a red cat",
     " ".join(f"word{n}" for n in range(2000)),
     "x" * 5000,
 ]
-
-
-class Told(Predictor):
-    """A game of words, and the texts that were asked."""
-
-    name = "told"
-    targets = ("mean_hbpp", "mean_rr")
-
-    def __init__(self, value):
-        self.value, self.asked = value, []
-
-    def _score(self, rows, targets):
-        self.asked.append(list(rows))
-        return np.array([[self.value(row)] * len(targets) for row in rows])
-
-    def _prior(self, targets):
-        return np.array([0.5] * len(targets))
-
-    @classmethod
-    def from_checkpoint(cls, folder, config, tensors):
-        raise NotImplementedError
 
 
 @pytest.fixture(scope="module")
@@ -52,113 +32,122 @@ def static():
     return Predictor.from_pretrained("static")
 
 
-def brute_force(predictor, prompt, target, base):
-    """Shapley's formula word by word, with texts put together anew and each asked alone."""
-    words = prompt.split(" ")
-    n = len(words)
-
-    def value(kept):
-        text = " ".join(words[i] for i in sorted(kept))
-        return predictor.predict([text], target)[0, 0] if kept else base
-
-    shares = []
-    for i in range(n):
-        others = [j for j in range(n) if j != i]
-        share = 0.0
-        for size in range(n):
-            weight = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
-            for some in combinations(others, size):
-                share += weight * (value({*some, i}) - value(set(some)))
-        shares.append(share)
-    return shares
+@pytest.mark.parametrize(
+    ("typed", "credited"),
+    [
+        ("a knight --ar 16:9", []),
+        ("a black knight on a horse --v 5", ["black", "knight", "horse"]),
+        ("masterpiece, a black knight on a horse", ["black", "knight", "horse"]),
+        ("a black knight on a horse by greg rutkowski", ["black", "knight", "horse"]),
+        ("a knight on a horse, 8k, trending on artstation", ["knight", "horse"]),
+        ("a knight on a horse, in the style of van gogh", ["knight", "horse"]),
+        ("(a black knight:1.3) on a horse <lora:x:1>", ["black", "knight", "horse"]),
+    ],
+)
+def test_what_was_not_read_is_not_credited(static, typed, credited):
+    (found,) = static.explain([typed], "alignment")
+    assert [one.phrase for one in found.changes] == credited
+    assert [typed[one.start : one.end] for one in found.changes] == credited
 
 
 @pytest.mark.parametrize("name", ["static", "mean_word_length"])
-def test_values_are_those_of_the_formula(name):
+def test_changes_are_differences_of_two_predictions(name):
     predictor = Predictor.from_pretrained(name)
-    prompt = "two men juggle seven oranges."
-    found = predictor.explain([prompt], "mean_hbpp")[0]
-    expected = brute_force(predictor, prompt, "mean_hbpp", found.base)
-    assert found.values == pytest.approx(expected, abs=1e-5)  # batches of other shapes
-    assert found.errors == (0.0,) * 5 and found.permutations == 0
+    prompts = ["two men in suits juggle seven oranges", "a red dog, 8k --ar 1:1"]
+    for prompt, found in zip(prompts, predictor.explain(prompts, "mean_hbpp"), strict=True):
+        content = Prompt.read(prompt).content
+        asked = leave_one_out(content, prompt)
+        assert asked and len(asked) == len(found.changes)
+        (whole,) = predictor.predict([content], "mean_hbpp")[0]
+        for one, (phrase, *place, change) in zip(asked, found.changes, strict=True):
+            (rest,) = predictor.predict([one.rest], "mean_hbpp")[0]
+            assert (phrase, *place) == one[:3] and change == pytest.approx(whole - rest, abs=1e-5)
 
 
-def test_a_sum_of_letters_is_shared_by_the_letters():
-    predictor = Told(lambda text: 0.5 + sum(len(word) for word in text.split()))
-    found = predictor.explain(["a red horse"])[0]
-    assert found.values == pytest.approx((1, 3, 5)) and found.base == 0.5
-    assert found.prediction == 9.5 and found.target == "mean_hbpp"
-    longer = predictor.explain(["a red horse " * 5])[0]
-    assert longer.values == pytest.approx((1, 3, 5) * 5)
-    assert longer.errors == pytest.approx((0,) * 15, abs=1e-12) and longer.permutations > 0
+WORDS = ["a", "red", "cat,", "on", "and", "two", "'x'", "--ar 1:1", "8k", "no", "1girl", "\n"]
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
+def test_any_text_has_changes_within_it(static, text):
+    (found,) = static.explain([text], "mean_rr")
+    assert found.prompt == text and "".join(piece for piece, _ in found.pieces()) == text
+    value = static.predict([text], "mean_rr")[0, 0]
+    assert found.prediction == pytest.approx(value, abs=1e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize("prompt", ["", "cat", "a dog", "qwx zzyv 77", "ein Hund auf einem Tisch"])
+def test_single_words_and_what_is_not_read_have_none(static, prompt):
+    assert static.explain([prompt], "alignment")[0].changes == ()
+
+
+class Tags(HTMLParser):
+    """Notes which tags and attributes there are."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen |= {tag, *(name for name, _ in attrs)}
 
 
 @pytest.mark.parametrize("prompt", HOSTILE)
-def test_hostile_texts_add_up(static, prompt):
-    found = static.explain([prompt], "mean_hbpp")[0]
-    assert found.prompt == prompt and 1 <= len(found.words) <= MOST_WORDS
-    assert found.base + sum(found.values) == pytest.approx(found.prediction, abs=1e-9)
-    assert found.prediction == pytest.approx(static.predict([prompt], "mean_hbpp")[0, 0], abs=1e-5)
-    assert tuple(prompt[start:end] for start, end in found.spans) == found.words
-    assert len(found.as_table()) == len(found.words)
-    assert json.loads(json.dumps(found.as_record()))["words"] == list(found.words)
+def test_hostile_texts_stay_texts(static, prompt):
+    (found,) = static.explain([prompt], "mean_hbpp")
+    assert json.loads(json.dumps(found.as_record()))["changes"] == [
+        one._asdict() for one in found.changes
+    ]
+    assert len(found.as_table()) == len(found.changes) <= 64
+    page, tags = found.as_html(), Tags()
+    tags.feed(page)
+    assert tags.seen <= {"div", "class", "dir", "mark", "style", "small"}
+    assert not {"\x1b", "\u202e", "\x00", "\ud800"} & set(page)
 
 
-@given(
-    st.text(max_size=80) | st.lists(st.sampled_from(["a", "-", "cat,", " ", "\n"])).map(" ".join)
-)
-def test_any_text_adds_up(text):
-    predictor = Told(lambda one: math.sin(sum(map(ord, one)) / 100))
-    found = predictor.explain([text])[0]
-    if not text.strip():
-        assert found.words == () and math.isnan(found.prediction)
-        return
-    assert found.prediction == predictor.value(text)
-    assert found.base + sum(found.values) == pytest.approx(found.prediction, abs=1e-9)
-    inside = {at for start, end in found.spans for at in range(start, end)}
-    assert all(at in inside for at, one in enumerate(text) if not one.isspace())
+def made(change):
+    return Explanation("a red cat", "alignment", 0.5, (Change("red", 2, 5, change),))
 
 
-def test_the_same_seed_gives_the_same_and_neighbours_change_nothing(static):
-    long = "a man in a red coat walks two small dogs past the old station"
-    alone = static.explain([long], "mean_p10")[0]
-    assert alone == static.explain([long], "mean_p10")[0]
-    beside = static.explain(["a cat", long, "two dogs in the snow"], "mean_p10")[1]
-    assert beside.values == pytest.approx(alone.values, abs=1e-5)
-    other = static.explain([long], "mean_p10", seed=1)[0]
-    assert other.values != alone.values
-    assert other.prediction == pytest.approx(alone.prediction, abs=1e-5)
-    close = static.explain([long], "mean_p10", permutations=2000)[0]
-    assert close.permutations == 2000 and max(close.errors) < max(alone.errors)
-    away = np.abs(np.subtract(alone.values, close.values)) / np.hypot(alone.errors, close.errors)
-    assert np.median(away) < 1.5 and away.max() < 5
+def contrast(colour, ink="#111111"):
+    """The ratio of WCAG 2 between two colours."""
 
+    def light(one):
+        parts = [int(one[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
-def test_base_of_a_fitted_predictor_is_the_mean_that_it_was_fitted_to(fitted):
-    _, scores = made_up(120)
-    for target, mean in zip(fitted.targets, scores.mean(axis=0), strict=True):
-        base = fitted.explain(["a cat"], target)[0].base
-        assert base == pytest.approx(mean, abs=0.03)
-        assert base == pytest.approx(fitted.calibration["prior"][fitted.targets.index(target)])
-
-
-def test_a_text_without_prediction_counts_as_no_word():
-    predictor = Told(lambda text: math.nan if text == "of" else float(len(text.split())))
-    found = predictor.explain(["cup of"])[0]
-    # v(cup) = 1, v(of) = v(nothing) = .5, v(both) = 2
-    assert found.values == pytest.approx(((0.5 + 1.5) / 2, (1.0 + 0.0) / 2))
-    assert all(map(math.isnan, predictor.explain(["of"])[0].values))
+    bright, dark = sorted((light(colour), light(ink)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize(
-    ("prompt", "words"),
-    [
-        ("A cat, asleep.", ["A", "cat,", "asleep."]),
-        ("- a cat - asleep !", ["- a", "cat -", "asleep !"]),
-        ("?! ...", ["?! ..."]),
-        ("1 + 1 = 2", ["1 +", "1 =", "2"]),
-        ("🦓 © cat", ["🦓", "©", "cat"]),
-    ],
+    ("change", "colour"),
+    # A fifth of the range of alignment, 0 to 1, has the full colour.
+    [(-0.2, "#fdae61"), (0.0, "#ffffff"), (0.1, "#b5d6ea"), (7.0, "#6baed6"), (-1.0, "#fdae61")],
 )
-def test_words_as_people_see_them(prompt, words):
-    assert [prompt[start:end] for start, end in word_spans(prompt)] == words
+def test_phrases_stand_on_their_colours(change, colour):
+    page = made(change).as_html()
+    assert re.findall(r"background:(#\w{6})", page) == [colour] and contrast(colour) > 7
+    assert page.index("a <mark") < page.index("red <small>") and page.endswith("</mark> cat</div>")
+
+
+class Told(Predictor):
+    """Predicts the number of words, and nothing for "cup"."""
+
+    name = "told"
+    targets = ("mean_hbpp",)
+
+    def _score(self, rows, targets):
+        return np.array([[math.nan if row == "cup" else float(len(row.split()))] for row in rows])
+
+    @classmethod
+    def from_checkpoint(cls, folder, config, tensors):
+        raise NotImplementedError
+
+
+def test_a_rest_without_prediction_gives_no_change():
+    (found,) = Told().explain(["red cup, tea"])
+    # three words; "red, tea" and "red cup" have two, and "cup, tea" too
+    assert found.changes == (("red", 0, 3, 1.0), ("cup", 4, 7, 2.0), ("tea", 9, 12, 1.0))
+    (found,) = Told().explain(["red cup"])
+    assert found.changes == ()

@@ -95,7 +95,8 @@ def test_what_says_nothing_is_no_good_prompt(static, prompt):
     values = static.predict([prompt, "a dog"], "alignment,mean_hbpp")
     assert (values[0] < values[1] - 0.3).all()
     retrieval = static.predict([prompt], "mean_p10")[0, 0]
-    assert retrieval == pytest.approx(static._prior(("mean_p10",))[0], abs=1e-6)
+    prior = static.calibration["prior"][static.targets.index("mean_p10")]
+    assert retrieval == pytest.approx(prior, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,316 @@
+"""A prompt without one of its words or phrases, so that what remains stays English.
+
+There is no grammar in it: function words part a text into names of things, each with its article,
+its number and its modifiers, and what links them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple
+
+from pqpp_backbones.prompt.numbers import places_of_numbers
+from pqpp_backbones.prompt.quoted import places_of_texts
+
+_PLACES = (
+    r"(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
+    r"|under|underneath|beneath|behind|above|below|inside"
+)
+_CARDINAL = re.compile(
+    r"(?:(?:hundreds|thousands|millions|dozens|lots|plenty|loads)|an?\s+(?:(?:large|small|huge)\s+)?"
+    r"(?:pair|couple|trio|lot|bunch|number|group|crowd|herd|flock|variety))\s+of"
+    r"|several|many|numerous|countless|multiple|few",
+    re.I,
+)
+_TOKEN = re.compile(
+    rf"(?:\d+\s?[dk]|close\s+up|{_PLACES}|{_CARDINAL.pattern}|next\s+to|close\s+to|made\s+of|full\s+of)(?!\w)"
+    r"|[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]",
+    re.I,
+)
+_PLACE = re.compile(_PLACES, re.I)
+_PHRASAL = re.compile(r"(?:next|close)\s+to|(?:made|full)\s+of", re.I)
+
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in (
+        line.split(":")
+        for line in (Path(__file__).parent / "grammar.txt").read_text("utf-8").splitlines()[1:]
+    )
+}
+_AN = re.compile(r"(?!(?:uni|use|euro|one|ufo|ukul))[aeiou]|8|11\b|18\b|hour|honest|heir", re.I)
+_MOST = 64
+
+
+class LeftOut(NamedTuple):
+    """A word or phrase of a prompt: its place, and the prompt without it."""
+
+    phrase: str
+    start: int
+    end: int
+    rest: str
+
+
+class _Token(NamedTuple):
+    """A piece of a text; kinds are text, number, article, link, mark, verb and word."""
+
+    text: str
+    start: int
+    end: int
+    kind: str
+
+
+_Edit = tuple[int, int, str]
+
+
+def leave_one_out(content: str, typed: str | None = None) -> list[LeftOut]:
+    """Give each word or phrase that can be left out of a prompt, in order, 64 at most.
+
+    A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
+    what links it to what stands before it; a verb with an object gives way to "with", and a place
+    to "and". What would leave nothing is not given, so that a single word has none.
+
+    Args:
+        content: What was read of a prompt.
+        typed: The prompt as it was typed, in which the places are then; a phrase that is not found
+            there is not given.
+
+    >>> [(one.phrase, one.rest) for one in leave_one_out("an old dog on a table")]
+    [('old', 'a dog on a table'), ('dog', 'a table'), ('table', 'an old dog')]
+    >>> leave_one_out("a cat", "(a cat:1.3)"), leave_one_out("two cats", "4k, two cats")[0][:3]
+    ([], ('two', 4, 7))
+    """
+    tokens = list(_tokens(content))
+    things = list(_things(tokens))
+    found = []
+    for first, last, edits in sorted(_cuts(content, tokens, things))[:_MOST]:
+        rest = _edited(content, edits)
+        if any(letter.isalnum() for letter in rest) and rest != content:
+            found.append(LeftOut(content[first:last], first, last, rest))
+    return found if typed is None or typed == content else list(_placed(found, content, typed))
+
+
+def _tokens(content: str) -> Iterator[_Token]:
+    texts = {place.start: (place.end, "text") for place in places_of_texts(content)}
+    numbers = {number.start: (number.end, "number") for number in places_of_numbers(content)}
+    known = numbers | texts
+    tokens: list[_Token] = []
+    at = 0
+    while match := _TOKEN.search(content, at):
+        start = match.start()
+        at, kind = match.end(), _kind_of(match[0])
+        if start in known and (kind != "word" or known[start][0] >= at):
+            at, kind = known[start]
+        tokens.append(_Token(content[start:at], start, at, kind))
+    tokens = _with_names(content, tokens)
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1] if place else None
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        yield token._replace(kind="verb") if _is_verb(token, before, after) else token
+
+
+def _kind_of(text: str) -> str:
+    word = text.lower()
+    if _CARDINAL.fullmatch(word):
+        return "number"
+    if word in _WORDS["links"] or _PLACE.fullmatch(word) or _PHRASAL.fullmatch(word):
+        return "link"
+    if word in _WORDS["determiners"]:
+        return "article"
+    return "word" if word[0].isalnum() else "mark"
+
+
+def _with_names(content: str, tokens: list[_Token]) -> list[_Token]:
+    """Join words with capitals to one name, unless all words have them."""
+    if not any(token.kind == "word" and token.text.islower() for token in tokens):
+        return tokens
+    joined: list[_Token] = []
+    for token in tokens:
+        is_name = token.kind == "word" and token.text[0].isupper()
+        before = joined[-1] if joined else None
+        if is_name and before and before.kind == "word" and before.text[0].isupper():
+            text = content[before.start : token.end]
+            joined[-1] = _Token(text, before.start, token.end, "word")
+        else:
+            joined.append(token)
+    return joined
+
+
+def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool:
+    word, next_kind = token.text.lower(), after.kind if after else ""
+    if token.kind != "word" or word in _WORDS["nouns"]:
+        return False
+    is_after_word = before is not None and before.kind == "word"
+    begins_thing = next_kind in ("article", "number", "text")
+    if word.endswith("ing") and len(word) > 4:
+        if next_kind == "word" and after and after.text.lower() not in _WORDS["adverbs"]:
+            described = before.text.lower() in _WORDS["adjectives"] if before else True
+            return is_after_word and not described and word not in _WORDS["gerunds"]
+        goes_on = before is not None and before.text.lower() in _WORDS["clause"]
+        return begins_thing or is_after_word or goes_on
+    if not (is_after_word and before):
+        return False
+    is_plural = before.text.lower() in _WORDS["plurals"] or before.text.endswith("s")
+    is_stem = word in _WORDS["stems"]
+    if begins_thing:
+        return is_plural or is_stem or word.endswith(("s", "ed"))
+    is_past = word.endswith("ed") and len(word) > 4 and next_kind != "word"
+    return is_past or (is_stem and is_plural) or word in _WORDS["finite"]
+
+
+def _things(tokens: list[_Token]) -> Iterator[range]:
+    """Give the names of things: an article, numbers, modifiers and the word that they end in."""
+    at = 0
+    while at < len(tokens):
+        end = at
+        while end < len(tokens) and tokens[end].kind in ("article", "number", "word", "text"):
+            was_named = end > at and tokens[end - 1].kind in ("word", "text")
+            is_no = tokens[end].text.lower() == "no"  # a "no parking" zone
+            begins = tokens[end].kind == "article" and end > at and not is_no
+            if begins or (was_named and tokens[end].kind != "word"):
+                break
+            end += 1
+            if _joins_modifiers(tokens, end):
+                end += 1
+        if any(token.kind in ("number", "word", "text") for token in tokens[at:end]):
+            yield range(at, end)
+        at = max(end, at + 1)
+
+
+def _joins_modifiers(tokens: list[_Token], at: int) -> bool:
+    """Tell whether "and" or a comma stands between two adjectives of one thing."""
+    return (
+        0 < at < len(tokens) - 1
+        and tokens[at].text.lower() in ("and", ",")
+        and tokens[at - 1].text.lower() in _WORDS["adjectives"]
+        and tokens[at + 1].text.lower() in _WORDS["adjectives"]
+    )
+
+
+def _cuts(
+    content: str, tokens: list[_Token], things: list[range]
+) -> Iterator[tuple[int, int, list[_Edit]]]:
+    """Give the place of what goes, and what has to be cut or put for it."""
+    for at, thing in enumerate(things):
+        head, begins = tokens[thing[-1]], tokens[thing[0]]
+        links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
+        negation = next((one for one in links if one.text.lower() in ("without", "not")), None)
+        if begins.text.lower() == "no":
+            negation = begins
+        yield (negation or head).start, head.end, _thing_edits(tokens, things, at)
+        if negation is None:
+            yield from _modifier_cuts(content, tokens, thing)
+    beginnings = {thing[0] for thing in things}
+    for place, token in enumerate(tokens):
+        has_object = place + 1 in beginnings
+        if token.kind == "verb":
+            first = place
+            while first and tokens[first - 1].text.lower() in _WORDS["clause"]:
+                first -= 1
+            put = " with" if has_object and first else ""
+            yield token.start, token.end, [(tokens[first].start, token.end, put)]
+        elif token.kind == "link" and place and has_object and _PLACE.fullmatch(token.text):
+            yield token.start, token.end, [(token.start, token.end, "and")]
+
+
+def _thing_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
+    """Return what has to be cut or put where the name of a thing goes."""
+    thing = things[at]
+    begins, last = tokens[thing[0]], tokens[thing[-1]]
+    follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
+    behind = tokens[thing[-1] + 1 : thing[-1] + 3]
+    if at == 0 and follows:
+        # "horse" without legs: no legs; "sign" that says 'Stop': the words 'Stop'
+        put = "no " if tokens[things[1][0] - 1].text.lower() == "without" else ""
+        return [(0, follows.start, "the words " if follows.kind == "text" else put)]
+    if follows and len(behind) == 2 and behind[0].text == "of" and behind[1] is follows:
+        return [(begins.start, follows.start, "")]  # "piles" of twigs
+    first = thing[0]
+    while first and tokens[first - 1].kind in ("link", "mark", "verb"):
+        if tokens[first - 1].kind == "verb" and first < thing[0]:
+            break  # "sitting" on a table
+        first -= 1
+    kinds = [one.kind for one in behind]
+    is_particle = kinds == ["link", "link"] and behind[0].text in _WORDS["particles"]
+    edits = [(tokens[first - 1].end if first and at else 0, last.end, "")]
+    if is_particle or (kinds == ["link", "verb"] and first < thing[0]):
+        edits.append((behind[0].start, behind[0].end, ""))  # holding a bat "up"; "and" holding
+    elif at > 1 and tokens[thing[0] - 1].text.lower() in ("and", "or"):
+        between = tokens[things[at - 2][-1] + 1 : things[at - 1][0]]
+        if [token.text for token in between] == [","]:
+            edits.append((between[0].start, between[0].end, f" {tokens[thing[0] - 1].text}"))
+    return edits
+
+
+def _modifier_cuts(
+    content: str, tokens: list[_Token], thing: range
+) -> Iterator[tuple[int, int, list[_Edit]]]:
+    """Give what stands before the word that a thing's name ends in."""
+    article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
+    for place in thing[:-1]:
+        token = tokens[place]
+        if token.kind not in ("word", "number"):
+            continue
+        first, last = place, place
+        while first > thing[0] and _is_adverb(tokens[first - 1]):
+            first -= 1
+        if tokens[place + 1].kind in ("link", "mark"):
+            last = place + 1
+        elif first > thing[0] and tokens[first - 1].kind in ("link", "mark"):
+            first -= 1
+        edits = [(tokens[first].start, tokens[last].end, "")]
+        follows = content[tokens[last + 1].start :]
+        right = "an" if _AN.match(follows) else "a"
+        if article and first == thing[0] + 1:
+            edits.append((article.start, article.end, right))
+        elif token.text.lower() in ("one", "1") and place == thing[0]:
+            edits = [(token.start, token.end, right)]
+        yield token.start, token.end, edits
+
+
+def _is_adverb(token: _Token) -> bool:
+    word = token.text.lower()
+    return token.kind == "word" and (
+        word in _WORDS["adverbs"] or (word.endswith("ly") and len(word) > 5)
+    )
+
+
+def _edited(content: str, edits: list[_Edit]) -> str:
+    """Return a text after some cuts, without the blanks, marks and links that then stand alone."""
+    for start, end, put in sorted(edits, reverse=True):
+        if put and content[start : start + 1].isupper():
+            put = put.capitalize()
+        content = content[:start] + put + content[end:]
+    text = re.sub(r"\s+([,.;:!?])", r"\1", " ".join(content.split()))
+    words = re.sub(r"([,;:])(?:\s*[,;:.])+", r"\1", text).strip(" ,;:").split()
+    while words and words[-1].lower() in _WORDS["links"] | {"a", "an", "the"}:
+        words.pop()
+    while words and words[0].lower() in ("and", "or", "of", "that", "which", "who", "is", "are"):
+        words.pop(0)
+    return " ".join(words).strip(" ,;:")
+
+
+_ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
+
+
+def _placed(found: list[LeftOut], content: str, typed: str) -> Iterator[LeftOut]:
+    """Give phrases with their places in a prompt as it was typed."""
+    here, there = list(_ATOM.finditer(content)), list(_ATOM.finditer(typed))
+    form = [unicodedata.normalize("NFKC", match[0]).casefold() for match in here]
+    typed_form = [unicodedata.normalize("NFKC", match[0]).casefold() for match in there]
+    places: dict[int, tuple[int, int]] = {}
+    matched = SequenceMatcher(None, form, typed_form, autojunk=False).get_matching_blocks()
+    for at, other, size in matched:
+        for step in range(size):
+            places[here[at + step].start()] = there[other + step].span()
+    for one in found:
+        spans = [
+            places.get(match.start(), (-1, -1))
+            for match in here
+            if one.start <= match.start() < one.end and match[0].isalnum()
+        ]
+        if spans and min(spans)[0] >= 0:
+            yield one._replace(start=spans[0][0], end=spans[-1][1])
