@@ -20,7 +20,10 @@ _PARTS = "stripes|spots|fur|feathers|skin|wings|mane|petals|peel|leaves"
 
 
 class Conflict(NamedTuple):
-    """A colour that a thing has not: the words, their place in the text, and the usual colour."""
+    """A colour that a thing has not: the words, its place in the text, and the usual colour.
+
+    Of a part, as stripes are, none is known: the place ends behind the blank, and it is empty.
+    """
 
     words: str
     start: int
@@ -60,10 +63,12 @@ def conflicts_in(text: str) -> list[Conflict]:
         is_article = text[: match.start()].endswith(("a ", "an ", "one "))
         if match["thing"] in COLOURS and not (is_article or match["plural"]):
             continue  # "blue and orange"
-        for name in ("colour", "part"):
-            colour = (match[name] or known[0]).replace("grey", "gray")
-            striped = {*known, "black", "white"} if name == "part" else known
-            if colour not in striped:
-                start = match.start("colour" if name == "colour" else "thing")
-                found.append(Conflict(text[start : match.end()], *match.span(name), known[0]))
+        colour, part = ((match[name] or "").replace("grey", "gray") for name in ("colour", "part"))
+        if colour and colour not in known:
+            found.append(
+                Conflict(text[match.start() : match.end()], *match.span("colour"), known[0])
+            )
+        if part and part not in (*known, "black", "white"):
+            start, end = match.span("part")
+            found.append(Conflict(text[match.start("thing") : match.end()], start, end + 1, ""))
     return found

@@ -316,7 +316,9 @@ def with_usual_colours(text: str) -> list[str]:
     """
     plain = text
     for conflict in reversed(conflicts_in(text)):
-        plain = plain[: conflict.start] + conflict.usual + plain[conflict.end :]
+        article = "an " if conflict.usual.startswith("o") else "a "
+        before = re.sub(r"\ban? $", article, plain[: conflict.start])
+        plain = before + conflict.usual + plain[conflict.end :]
     return [text] if plain == text else [plain, text]
 
 
