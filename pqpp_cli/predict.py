@@ -56,8 +56,9 @@ class Predict(
     such as n_words, gives a score of its own, in which only the order counts; the table says
     whether higher means easier or harder. A blank prompt keeps its row and gets no prediction.
 
-    A prompt unlike the plain English that the predictor was trained on is marked `far`: it gets the
-    average prediction, or a lower one if its words are garbled. Files have the columns `far` and
+    A prompt unlike the plain English that the predictor was trained on is marked `far` and gets no
+    prediction; --unread average gives it that of all prompts, or a lower one if its words are
+    garbled. Files have the columns `far` and
     `distance` (to the training prompts). Weights, flags, LoRA tags, quotes around a prompt and
     tails like "4k" are not read; --explain, and the column `ignored` in files, show what was left
     out.
@@ -72,6 +73,7 @@ class Predict(
             (default: all that it has).
         uncertainty: Also give each prediction's standard deviation; in files, columns
             TARGET_deviation.
+        unread: What a `far` prompt gets: nothing, or the average prediction.
         verdict: Also say how hard each prompt is among prompts that people wrote and among
             captions, in a sentence, and which skill costs most; in files, columns `verdict`,
             `level`, `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
@@ -86,6 +88,7 @@ class Predict(
         None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet", "html")
     )
     uncertainty: bool = False
+    unread: str = option("empty", choices=("empty", "average"))
     verdict: bool = False
     explain: bool = False
     neighbours: int | None = option(None, metavar="K", least=0, goes_with="explain")
@@ -144,6 +147,7 @@ class Predict(
         from pqpp_models.predict import PredictShard, ordered_targets
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
+        job.unread = self.unread
         job.targets = ordered_targets(job.loaded, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
@@ -192,7 +196,8 @@ class Predict(
         with shown as bar:
             for given, rows in source.parts(typed):
                 uncertainty = uncertainty or self.uncertainty
-                yield given, predicted_columns(predictor, rows, targets, uncertainty)
+                options = (targets, uncertainty, False, self.unread)
+                yield given, predicted_columns(predictor, rows, *options)
                 if bar is not None:
                     bar.update(len(rows))
 

@@ -114,7 +114,7 @@ class PromptVerdict:
         """How far the prediction is off, in words; empty where it is not known.
 
         >>> verdict("a cat").doubt
-        'a rough guess: two of three such prompts are less than 0.34 off'
+        'a rough guess: two of three such prompts are less than 0.42 off'
         """
         if math.isnan(self.value + self.deviation):
             return ""
