@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import UNITS
@@ -28,6 +29,8 @@ Edit = tuple[int, int, str]
 
 _LONG, _FIRST_PART = 20, range(6, 13)
 """Words of a prompt that is not long, and of the part that it begins with."""
+_NAME = re.compile(r"(?<=. )[A-Z][a-z]+ [A-Z]")  # "by Two Steps From Hell"
+_TOGETHER = re.compile(r"(?:, )?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _BEFORE_TEXT = re.compile(
     r"[\s,]*(?:\b(?:that|which)\s+)?(?:\b(?:says?|saying|reads?|reading|spell(?:s|ing)|spelled"
     r"|(?:labell?ed|titled|called|named|captioned|with|and|has|have|having|bearing|displaying|showing)"
@@ -129,8 +132,9 @@ def _whole_skills(prompt: str) -> list[PromptSkill]:
         says = f"has a colour against the usual one (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
     shorter = with_shorter_lists(text)
-    if len(shorter) > 1:
-        says = f"shows {_in_words(len(shorter))} subjects at once"
+    same = commonprefix((text, shorter[0]))  # noqa: RUF071
+    if _TOGETHER.match(text, len(same)):
+        says = f"shows {_in_words(len(shorter))} things at once"
         skills.append(PromptSkill("subjects", says, shorter[0]))
     if len(words) > _LONG:
         ends = [
@@ -149,7 +153,11 @@ def _in_words(number: int) -> str:
 
 
 def _count(masked: str) -> tuple[str, list[Edit]]:
-    counts = [count for count in counts_in(masked.lower()) if count.number > 1]
+    counts = [
+        count
+        for count in counts_in(masked.lower())
+        if count.number > 1 and not _NAME.match(masked, count.start)
+    ]
     edits: list[Edit] = []
     for count in counts:
         article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)

@@ -45,7 +45,7 @@ VERDICT_COLUMNS = (
 )
 """What a table has of each verdict."""
 _MOST_NAMED = 2
-_MOST_WORDS, _MOST_UNKNOWN = 30, 1
+_MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 UNREAD = re.compile(
     r"language: (?P<language>[^;(]*) \([^;]*|garbled: (?P<words>[^;]*)|unknown: (?P<word>[^;]*)"
 )
@@ -297,6 +297,7 @@ def _why_none(prompt: str, is_far: bool, ignored: str, predictor: Predictor) -> 
         return _REASONS[found.lastgroup].format(found[found.lastgroup])
     reading, known = read_prompt(prompt), getattr(predictor, "known_words", None)
     unknown = known._read(reading.text).unknown if known and reading.text else []
+    unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
     if reading.is_tags:
         kind = "lists of tags"
     elif len(reading.content.split()) > _MOST_WORDS:

@@ -69,6 +69,7 @@ _ENDS_THING_WORDS = """
 and or of in on at with by from to for is are was were has have that which who near under over
 between behind beside above below next around inside as than but while not no
 . ; : ! ? ( )
+d k century quarters
 years year months weeks days hours minutes seconds dollars euros meters metres miles kilometers
 kilometres inches pixels percent degrees mm cm km mph hz ounces pounds grams acres stories storeys
 """
@@ -122,6 +123,9 @@ _DIGIT, _LETTERS = re.compile(r"\d"), re.compile("[a-z]+")
 _COUNTING = NUMBER_WORDS - {"zero", "one"}
 _NEXT_WORD = re.compile(r" [a-z]{2}")
 _OF_THINGS = re.compile(r" of (?!the |these |those |his |her |its |their |my )")
+_IN_TITLE = re.compile(
+    rf"\b(?!(?:{_ENDS}|a|an|the|just|only)\b)[a-z]+(?<!ing)(?<!ly)(?<!s)(?<!ed) $"
+)  # "fallout 5"
 _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
@@ -132,12 +136,15 @@ def _is_name(text: str, number: int, start: int, end: int) -> bool:
     behind = text[end : end + 1]
     is_part = behind in ("-", "'", "%", "/") or text[start - 1 : start] in ("-", "#", "/")
     is_idiom = _IDIOM.fullmatch(text[start:end])
-    return is_year or is_part or bool(is_idiom or (before and before[-1] in _NAMED))
+    is_title = text[start].isdigit() and bool(_IN_TITLE.search(text, 0, start))
+    return is_year or is_part or is_title or bool(is_idiom or (before and before[-1] in _NAMED))
 
 
 def _thing_after(text: str, end: int) -> tuple[int, int] | None:
     """Return the place of the first plural of the few words after a number."""
     last = None
+    if text.startswith(",", end):
+        return None
     for at, match in enumerate(_WORD.finditer(text, end)):
         word = match[0]
         if word in _ENDS_THING and not (at == 0 and word == "of"):
