@@ -56,14 +56,15 @@ def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> st
     from pqpp_files.visible import visible
 
     targets, _ = _targets_in(columns)
-    in_verdict = (verdict.target,) if verdict.rank else ()
     lines = [
         f"{target} {columns[target][0]:.2f}: {readable_words(target)}"
         for target in targets
-        if target not in in_verdict and columns[target][0] is not None
+        if target != verdict.target and columns[target][0] is not None
     ]
-    notes = [f"not read: {visible(verdict.ignored)}"] if in_verdict and verdict.ignored else []
-    notes += [f"far: {far_means}"] if any(columns.get("far", [])) else []
+    is_far = any(columns.get("far", []))
+    notes = [f"far: {far_means}"] if is_far else []
+    if verdict.ignored and not is_far:  # of what is far the verdict says why
+        notes = [f"not read: {visible(verdict.ignored)}"]
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 

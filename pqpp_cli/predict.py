@@ -55,8 +55,9 @@ class Predict(
     such as n_words, gives a score of its own, in which only the order counts; the table says
     whether higher means easier or harder. A blank prompt keeps its row and gets no prediction.
 
-    A prompt unlike the plain English that the predictor was trained on is marked `far`: it gets the
-    average prediction, or a lower one if its words are garbled. Files have the columns `far` and
+    A prompt unlike the plain English that the predictor was trained on is marked `far` and gets no
+    prediction; --unread average gives it that of all prompts, or a lower one if its words are
+    garbled. Files have the columns `far` and
     `distance` (to the training prompts). Weights, flags, LoRA tags, quotes around a prompt and
     tails like "4k" are not read; --explain, and the column `ignored` in files, show what was left
     out.
@@ -71,6 +72,7 @@ class Predict(
             (default: all that it has).
         uncertainty: Also give each prediction's standard deviation; in files, columns
             TARGET_deviation.
+        unread: What a `far` prompt gets: nothing, or the average prediction.
         verdict: Also say how hard each prompt is among prompts that people wrote and among
             captions, in a sentence, and which skill costs most; in files, columns `verdict`,
             `level`, `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
@@ -83,6 +85,7 @@ class Predict(
         None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet")
     )
     uncertainty: bool = False
+    unread: str = option("empty", choices=("empty", "average"))
     verdict: bool = False
     explain: bool = False
     data_dir: str | None = option(None, goes_with="dataset")
@@ -127,7 +130,7 @@ class Predict(
         else:
             self._write(source, predictor)
 
-    def _explained(self, predictor: Predictor, prompts: list[str]) -> list[Any]:
+    def _explained(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
         target = predictor.columns_for(None if predictor.one_score else self.targets)[0]
         is_shown = len(prompts) > _MANY_EXPLAINED and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
@@ -136,6 +139,7 @@ class Predict(
         from pqpp_models.predict import PredictShard, ordered_targets
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
+        job.unread = self.unread
         job.targets = ordered_targets(job.loaded, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
@@ -169,8 +173,8 @@ class Predict(
         targets: tuple[str, ...],
         typed: bool = False,
         uncertainty: bool = False,
-    ) -> Iterator[tuple[dict, dict]]:
-        """Give parts of what was given, and what is predicted for them.
+    ) -> Iterator[tuple[dict, list[Any], dict]]:
+        """Give parts of what was given, as they were read, and what is predicted for them.
 
         There is a bar where there are many and somebody looks.
         """
@@ -184,7 +188,9 @@ class Predict(
         with shown as bar:
             for given, rows in source.parts(typed):
                 uncertainty = uncertainty or self.uncertainty
-                yield given, predicted_columns(predictor, rows, targets, uncertainty)
+                read = predictor.read_rows(rows)
+                options = (targets, uncertainty, False, self.unread)
+                yield given, read, predicted_columns(predictor, read, *options)
                 if bar is not None:
                     bar.update(len(rows))
 
@@ -201,11 +207,13 @@ class Predict(
         from pqpp_models.verdict.reference import KEY
 
         columns: dict[str, list] = {}
+        prompts: list[Any] = []
         targets = self.targets or main_targets(predictor)
         is_plain = self.style == "table" and self.targets is None
         is_a_question = is_plain and len(self.prompts) == 1 and KEY in predictor.details
         is_judged = self.verdict or is_a_question
-        for _, predicted in self._answers(source, predictor, targets, uncertainty=is_judged):
+        for _, read, predicted in self._answers(source, predictor, targets, uncertainty=is_judged):
+            prompts += read
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
         far_means, width = predictor.far_means, width_of(self.output)
@@ -213,7 +221,7 @@ class Predict(
         if is_judged:
             from pqpp_models.verdict.verdict import verdicts_of
 
-            verdicts = verdicts_of(columns, predictor)
+            verdicts = verdicts_of(prompts, columns, predictor)
         if not self.uncertainty:
             columns = {k: v for k, v in columns.items() if not k.endswith("_deviation")}
         if is_a_question and not self.uncertainty:
@@ -226,7 +234,7 @@ class Predict(
             text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
         if self.explain:
-            explained = self._explained(predictor, columns["prompt"])
+            explained = self._explained(predictor, prompts)
             if self.style == "table" and takes_colours(self.output):
                 emit(text, None)
                 sys.stdout.write("\n" + in_colours(explained))
@@ -244,11 +252,11 @@ class Predict(
         renamed: list[str] = []
 
         columns: dict[str, list] = {}
-        for given, predicted in self._answers(source, predictor, targets, typed):
+        for given, read, predicted in self._answers(source, predictor, targets, typed):
             if self.verdict:
-                predicted |= verdicts_of(predicted, predictor).as_columns()
+                predicted |= verdicts_of(read, predicted, predictor).as_columns()
             if self.explain:
-                explained = self._explained(predictor, predicted["prompt"])
+                explained = self._explained(predictor, read)
                 cells = [one.as_record() if one.changes else None for one in explained]
                 predicted["explanation"] = cells
             for name, cells in _beside(given, predicted, renamed).items():

@@ -27,6 +27,7 @@ def predict(
     predictor: str | Predictor = DEFAULT_PREDICTOR,
     uncertainty: bool = False,
     progress: bool = False,
+    unread: str = "empty",
 ) -> pd.DataFrame:
     """Predict how well prompts will do, before anything is generated or retrieved.
 
@@ -35,12 +36,15 @@ def predict(
         targets: Names, or one string with commas; all of the predictor's if left out.
         predictor: A predictor, or what `Predictor.from_pretrained` takes.
         uncertainty: Also give TARGET_deviation, the standard deviation of each prediction.
+        progress: Whether a bar shows how far it is.
+        unread: What stands for a prompt that is `far`: `empty` for NaN, or `average` for what
+            `Predictor.predict` gives, the average of all prompts, lower if the words are garbled.
 
     Returns:
         One row a prompt: `prompt`, the targets, and for a predictor that knows them `distance` to
-        what it was trained on, `far`, whether it is not plain English as that was: then the
-        prediction is the average of all prompts, and `ignored`, what was not read of a prompt:
-        syntax like weights and flags, and tails like "4k". Values are in the targets' units: HBPP
+        what it was trained on, `far`, whether it is not plain English as that was, so that it has
+        no prediction, and `ignored`, what was not read of a prompt: syntax like weights and flags,
+        and tails like "4k". Values are in the targets' units: HBPP
         -1 to 2, P@10 and RR 0 to 1, higher is better. A training-free predictor has no units: it
         gives one column `score`, whose direction its `higher` tells. A blank prompt has no
         prediction: NaN.
@@ -49,6 +53,8 @@ def predict(
         PredictorError: The prompts are not readable, or a target is not predicted.
 
     Example:
+        >>> predict(["a cat", "ein Hund"], "mean_rr")["mean_rr"].isna().tolist()
+        [False, True]
         >>> table = predict("A man riding a wave on a surfboard.", "mean_hbpp,mean_p10")
         >>> table.columns.tolist()
         ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'far', 'ignored']
@@ -58,7 +64,7 @@ def predict(
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     rows = [prompts] if isinstance(prompts, str) else prompts
-    columns = predicted_columns(predictor, rows, targets, uncertainty, progress)
+    columns = predicted_columns(predictor, rows, targets, uncertainty, progress, unread)
     try:
         return pd.DataFrame(columns)
     except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
@@ -109,6 +115,7 @@ def predicted_columns(
     targets: str | Iterable[str] | None = None,
     uncertainty: bool = False,
     progress: bool = False,
+    unread: str = "empty",
 ) -> dict[str, Sequence[Any]]:
     """Return what `predict` puts into a table, as a mapping of columns; None where it is unknown.
 
@@ -123,6 +130,8 @@ def predicted_columns(
     sure = predictor.knows_uncertainty
     read = predictor.read_rows(rows)
     answer = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
+    if unread == "empty":
+        answer.values[answer.far] = answer.deviations[answer.far] = math.nan
     columns: dict[str, Sequence[Any]] = {"prompt": list(map(text_in, read))}
     columns |= _by_name(chosen, answer.values)
     if uncertainty:
@@ -169,6 +178,7 @@ class PredictShard:
         uncertainty: As for `predict`.
         column: The column of prompts.
         revision: Branch, tag or commit of a predictor on the Hub.
+        unread: As for `predict`.
 
     Returns:
         All columns that came, the predictions as float64, `distance`, `far` and `ignored` where the
@@ -188,6 +198,7 @@ class PredictShard:
     uncertainty: bool = False
     column: str = "prompt"
     revision: str | None = None
+    unread: str = "empty"
 
     @cached_property
     def loaded(self) -> Predictor:
@@ -210,7 +221,8 @@ class PredictShard:
         from pqpp_files.shards import ERROR, cell_texts
 
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
-        figures_ = predicted_columns(self.loaded, texts, self.targets, self.uncertainty)
+        options = (self.targets, self.uncertainty, False, self.unread)
+        figures_ = predicted_columns(self.loaded, texts, *options)
         kinds = {"far": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
-FAR = "not read as plain English: predicted as the average of all prompts, garbled words lower"
+FAR = "not read as plain English"
 """What `Uncertain.far` means, if its predictor says nothing else."""
 
 
@@ -48,7 +48,8 @@ class Uncertain(NamedTuple):
         distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
         far: one a row, whether the predictor cannot read the prompt: it is in no plain English, so
             that the prediction is the average of all prompts and the deviation theirs, or a
-            deviation lower for what is garbled. A predictor's `far_means` says it.
+            deviation lower for what is garbled; measures of predictors count it, tables for people
+            leave it out. A predictor's `far_means` says it.
     """
 
     values: NDArray[np.float64]
@@ -415,7 +416,7 @@ class Predictor(ABC):
         """What ``far`` means, in words.
 
         >>> Predictor.from_pretrained("n_words").far_means
-        'not read as plain English: predicted as ...'
+        'not read as plain English'
         """
         return FAR
 

@@ -25,7 +25,7 @@ from pqpp_models.verdict.verdict import (
     UNREAD,
     PromptVerdict,
     PromptVerdicts,
-    verdict,
+    verdicts_of,
 )
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
@@ -134,7 +134,7 @@ class Answerer:
         """
         return list(main_targets(self.predictor))
 
-    def columns(self, prompts: Sequence[str]) -> dict[str, Sequence[Any]]:
+    def columns(self, prompts: Sequence[Any]) -> dict[str, Sequence[Any]]:
         """Return what `pqpp predict --uncertainty` gives for all targets.
 
         >>> list(Answerer(Predictor.from_pretrained("n_words")).columns(["a red cat"]))
@@ -143,11 +143,6 @@ class Answerer:
         targets = ordered_targets(self.predictor, None)
         is_sure = self.predictor.knows_uncertainty
         return predicted_columns(self.predictor, list(prompts), targets, is_sure)
-
-    def verdicts(self, prompts: Sequence[str]) -> PromptVerdicts:
-        """Return the verdicts on prompts, none where the predictor gives none."""
-        has_them = KEY in self.predictor.details
-        return verdict(list(prompts), self.predictor) if has_them else PromptVerdicts()
 
     def html(self, text: str | None, target: str | None = None) -> str:
         """Return the answer as HTML, for one prompt a line of a text, or a table of them.
@@ -160,8 +155,10 @@ class Answerer:
             PredictorError: As `read_pasted`, or the target is not predicted.
         """
         given = read_pasted(text)
-        prompts = given["prompt"]
-        columns, verdicts = self.columns(prompts), self.verdicts(prompts)
+        prompts = self.predictor.read_rows(given["prompt"])
+        columns, verdicts = self.columns(prompts), PromptVerdicts()
+        if KEY in self.predictor.details:
+            verdicts = verdicts_of(prompts, columns, self.predictor)
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(given) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
@@ -183,7 +180,7 @@ class Answerer:
 
     def _cards(
         self,
-        prompts: Sequence[str],
+        prompts: Sequence[Any],
         columns: Mapping[str, Sequence[Any]],
         verdicts: Sequence[PromptVerdict],
         target: str,

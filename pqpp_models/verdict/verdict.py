@@ -1,23 +1,22 @@
 """The verdict on prompts: a rank among other prompts, one sentence, and what costs most.
 
 What a skill costs is asked of the predictor itself: the prompt is put plainly (`skills`), predicted
-again, and the cost is by how many of 100 people's prompts the plain one ranks higher. Where no
-skill of a prompt that is not easy costs enough, each word that names something is left out in
-turn. So a cost is a difference of two predictions, as `Predictor.explain` asks them; it is no cause
-of what images will look like.
+again, and the cost is by how many of 100 people's prompts the plain one ranks higher. So a cost is
+a difference of two predictions; it is no cause of what images will look like. Kinds of prompts
+whose order is hardly predicted get no verdict: `docs/understand/numbers.md` tells how it was
+measured.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_backbones.prompt.leaving_out import leave_one_out
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import readable_words
 from pqpp_files.paths import names_a_table
@@ -25,9 +24,9 @@ from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
 from pqpp_models.predict import predicted_columns
 from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import read_contents
 from pqpp_models.registry import DEFAULT_PREDICTOR
-from pqpp_models.targets import Z90, known_range
-from pqpp_models.text.reading.words import content_words, words_of
+from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.verdict.reference import VerdictReference, read_reference
 from pqpp_models.verdict.skills import PromptSkill, skills_in
 
@@ -47,10 +46,8 @@ VERDICT_COLUMNS = (
     "cost",
 )
 """What a table has of each verdict."""
-WORD = "word"
-"""What is left out where no skill costs enough: any word that names something."""
 _MOST_NAMED = 2
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 UNREAD = re.compile(
     r"language: (?P<language>[^;(]*) \([^;]*|garbled: (?P<words>[^;]*)|unknown: (?P<word>[^;]*)"
 )
@@ -60,7 +57,6 @@ _REASONS = {
     "words": "the words are garbled ({})",
     "word": "the word {} is unknown",
 }
-_TOLD_WIDTH = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,17 +66,18 @@ class PromptVerdict:
     Attributes:
         prompt: As it came.
         target: What is predicted, `alignment` by the shipped predictor.
-        value: The prediction, in the target's unit; NaN for a blank prompt.
+        value: The prediction, in the target's unit; NaN where there is no verdict.
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
-            prompts; `unknown` where the predictor cannot read the prompt.
-        sentence: The verdict in a sentence: the level, and what costs at least 5 ranks or, of a
-            hard prompt where nothing does, two skills that cost so much, or its own rank, together.
+            prompts; `unknown` where the predictor cannot read the prompt, or hardly predicts how
+            prompts of its kind rank: lists of tags, and those of more than 30 words or with two
+            that nobody knows.
+        sentence: The verdict in a sentence: the level, and the two skills that cost most, of those
+            that cost at least 5 ranks.
         easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
         easier_than_captions: Than how many of 100 real captions.
-        costs: What was tried, the dearest first: a skill, what the prompt does, and by how many
-            ranks among people's prompts the plain prompt is easier. Below 0: it is harder.
-        interval: In which nine in ten true values lie, where it is at most half as wide as the
-            target's range; else None: it would say nothing.
+        costs: The skills that were found, the dearest first: a skill, and by how many ranks among
+            people's prompts the plain prompt is easier. Below 0: it is harder.
+        deviation: The standard deviation of true values from such a prediction; NaN if unknown.
         ignored: What was not read, as `Predictor.ignored_of` says it.
     """
 
@@ -92,7 +89,7 @@ class PromptVerdict:
     easier_than_people: float = math.nan
     easier_than_captions: float = math.nan
     costs: tuple[tuple[PromptSkill, float], ...] = ()
-    interval: tuple[float, float] | None = None
+    deviation: float = math.nan
     ignored: str = ""
 
     @property
@@ -111,9 +108,19 @@ class PromptVerdict:
             return ""
         people, captions = map(_of_hundred, (self.easier_than_people, self.easier_than_captions))
         return (
-            f"easier than {people} prompts that people wrote, and than {captions} captions of "
-            "photographs"
+            f"easier than {people} prompts that people wrote ({captions} captions of photographs)"
         )
+
+    @property
+    def doubt(self) -> str:
+        """How far the prediction is off, in words; empty where it is not known.
+
+        >>> verdict("a cat").doubt
+        'a rough guess: two of three such prompts are less than 0.42 off'
+        """
+        if math.isnan(self.value + self.deviation):
+            return ""
+        return f"a rough guess: two of three such prompts are less than {self.deviation:.2f} off"
 
     @property
     def remedy(self) -> str:
@@ -129,8 +136,8 @@ class PromptVerdict:
         if not self.rank:
             return self.sentence
         of = f"{self.target} {self.value:.2f}: {readable_words(self.target)}"
-        if self.interval:
-            of += ", {:.2f} to {:.2f} nine times in ten".format(*self.interval)
+        if self.doubt:
+            of += f"; {self.doubt}"
         return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of)))
 
     def as_record(self) -> dict[str, Any]:
@@ -166,7 +173,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         return str(self.as_html())
 
     def as_html(self, sortable: bool = False) -> str:
-        """Return a table with bars: prompts, verdicts and ranks.
+        """Return a table with bars: prompts, verdicts, and ranks among people's prompts.
 
         Args:
             sortable: Whether its headings are buttons.
@@ -181,7 +188,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
                 visible(judged.prompt),
                 judged.sentence,
                 BarCell.of(judged.easier_than_people, (0, 100), "{:.0f}"),
-                BarCell.of(judged.easier_than_captions, (0, 100), "{:.0f}"),
+                BarCell.of(judged.easier_than_captions, None, "{:.0f}"),
             )
             for judged in self
         )
@@ -210,7 +217,8 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
 
     Returns:
         A `PromptVerdict` for one prompt, else `PromptVerdicts`, a tuple of them. A blank prompt has
-        an empty level and sentence. One that the predictor cannot read has the level `unknown`.
+        an empty level and sentence. One that the predictor cannot read, or whose kind it hardly
+        predicts, has the level `unknown` and no value.
 
     Raises:
         PredictorError: The prompts are not readable or a file's name, or the predictor has no
@@ -232,137 +240,115 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         )
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = [prompts] if isinstance(prompts, str) else prompts
+    read = read_contents([prompts] if isinstance(prompts, str) else prompts)
     target = read_reference(predictor).target
-    columns = predicted_columns(predictor, rows, target, predictor.knows_uncertainty)
-    verdicts = verdicts_of(columns, predictor)
+    columns = predicted_columns(predictor, read, target, predictor.knows_uncertainty)
+    verdicts = verdicts_of(read, columns, predictor)
     return verdicts[0] if isinstance(prompts, str) else verdicts
 
 
-def verdicts_of(columns: Mapping[str, Sequence[Any]], predictor: Predictor) -> PromptVerdicts:
+def verdicts_of(
+    read: Sequence[Prompt], columns: Mapping[str, Sequence[Any]], predictor: Predictor
+) -> PromptVerdicts:
     """Return the verdicts on prompts that have been predicted.
 
     Args:
-        columns: What `predicted_columns` gave of them; without deviations no interval is told.
+        read: The prompts.
+        columns: What `predicted_columns` gave of them; without deviations no doubt is told.
         predictor: What gave it.
 
-    >>> static = Predictor.from_pretrained("static")
-    >>> verdicts_of(predicted_columns(static, ["a cat"]), static)[0].level
+    >>> static, read = Predictor.from_pretrained("static"), [Prompt.read("a cat")]
+    >>> verdicts_of(read, predicted_columns(static, read), static)[0].level
     'easy'
     """
     reference = read_reference(predictor)
-    target, texts = reference.target, columns["prompt"]
-    values = np.array(columns[target], float)
-    nothing = [None] * len(texts)
-    deviations = np.array(columns.get(f"{target}_deviation", nothing), float)
+    target = reference.target
+    nothing = [None] * len(read)
     far, ignored = columns.get("far", nothing), columns.get("ignored", nothing)
-    people, captions = (reference.ranks(values, name) for name in ("people", "captions"))
-    ranked_prompts = []
-    for row, text in enumerate(texts):
-        value, unread, level, sentence = float(values[row]), ignored[row] or "", "", ""
-        ranks = float(people[row]), float(captions[row])
-        if far[row]:
-            ranks, level, why = (math.nan, math.nan), "unknown", predictor.far_means
-            found = UNREAD.search(unread)
-            if found and found.lastgroup:
-                why = _REASONS[found.lastgroup].format(visible(found[found.lastgroup]))
-            sentence = f"no verdict: {why}"
-        interval = _told_interval(target, value, float(deviations[row]))
-        ranked_prompts.append(
-            PromptVerdict(text, target, value, level, sentence, *ranks, (), interval, unread)
+    whys = [
+        _why_none(prompt, bool(far[row]), ignored[row] or "", predictor)
+        for row, prompt in enumerate(read)
+    ]
+    values = np.where([bool(why) for why in whys], math.nan, np.array(columns[target], float))
+    deviations = np.array(columns.get(f"{target}_deviation", nothing), float).tolist()
+    people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
+    ranked = [not math.isnan(rank) for rank in people]
+    costs = _costs(read, ranked, predictor, reference)
+    return PromptVerdicts(
+        PromptVerdict(
+            prompt.text,
+            target,
+            float(values[row]),
+            *_said(whys[row], people[row], costs[row]),
+            people[row],
+            captions[row],
+            costs[row],
+            deviations[row],
+            ignored[row] or "",
         )
-    return PromptVerdicts(map(_in_words, _with_costs(ranked_prompts, predictor, reference)))
+        for row, prompt in enumerate(read)
+    )
 
 
-def _with_costs(
-    verdicts: Sequence[PromptVerdict], predictor: Predictor, reference: VerdictReference
-) -> list[PromptVerdict]:
-    """Return verdicts with what skills cost, and words where no skill costs enough."""
-    contents = [
-        "" if math.isnan(judged.easier_than_people) else Prompt.read(judged.prompt).content
-        for judged in verdicts
-    ]
-    asked = [skills_in(content) for content in contents]
-    costs = _costs(contents, asked, predictor, reference)
-    words = [
-        [] if _is_easy(judged) or (some and some[0][1] >= COSTS) else list(_words_in(content))
-        for judged, some, content in zip(verdicts, costs, contents, strict=True)
-    ]
-    others = _costs(contents, words, predictor, reference)
-    pairs = zip(verdicts, costs, others, strict=True)
-    return [replace(judged, costs=tuple(_dearest((*some, *more)))) for judged, some, more in pairs]
+def _why_none(prompt: Prompt, is_far: bool, ignored: str, predictor: Predictor) -> str:
+    """Return why there is no verdict on a prompt, an empty text where there is one."""
+    if is_far:
+        found = UNREAD.search(ignored)
+        if not (found and found.lastgroup):
+            return predictor.far_means
+        return _REASONS[found.lastgroup].format(found[found.lastgroup])
+    known = getattr(predictor, "known_words", None)
+    unknown = known.read(prompt.normalised).unknown if isinstance(known, KnownWords) else []
+    unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
+    if prompt.is_tags:
+        kind = "lists of tags"
+    elif len(prompt.content.split()) > _MOST_WORDS:
+        kind = f"prompts of more than {_MOST_WORDS} words"
+    elif len(unknown) > _MOST_UNKNOWN:
+        kind = f"prompts with unknown words ({', '.join(unknown[:3])})"
+    else:
+        return ""
+    return f"how {kind} rank is hardly predicted"
 
 
 def _costs(
-    contents: Sequence[str],
-    asked: Sequence[Sequence[PromptSkill]],
+    read: Sequence[Prompt],
+    ranked: Sequence[bool],
     predictor: Predictor,
     reference: VerdictReference,
-) -> list[list[tuple[PromptSkill, float]]]:
-    """Return what skills cost, by how many ranks the plain prompts are easier."""
-    plain = [skill.plain for skills in asked for skill in skills]
-    texts = list(dict.fromkeys([*filter(None, contents), *plain]))
-    if not plain:
-        return [[] for _ in contents]
-    values = reference.ranks(predictor.predict(texts, reference.target)[:, 0])
-    ranks = dict(zip(texts, values.tolist(), strict=True))
-    return [
-        _dearest([(skill, ranks[skill.plain] - ranks[content]) for skill in skills])
-        for content, skills in zip(contents, asked, strict=True)
+) -> list[tuple[tuple[PromptSkill, float], ...]]:
+    """Return what skills cost, by how many ranks the plain prompts are easier, dearest first."""
+    contents = [
+        prompt.content if has_rank else "" for prompt, has_rank in zip(read, ranked, strict=True)
     ]
-
-
-def _dearest(costs: Sequence[tuple[PromptSkill, float]]) -> list[tuple[PromptSkill, float]]:
-    return sorted(costs, key=lambda pair: -pair[1])
-
-
-def _words_in(content: str) -> Iterator[PromptSkill]:
-    """Give each word that names something, no number or formula, and the prompt without it."""
-    for one in leave_one_out(content):
-        if _WORD.fullmatch(one.phrase) and content_words(words_of(one.phrase)):
-            yield PromptSkill(WORD, f"“{one.phrase}”", one.rest)
-
-
-def _is_easy(judged: PromptVerdict) -> bool:
-    return judged.easier_than_people >= HARDNESS[2][0]
-
-
-def _in_words(judged: PromptVerdict) -> PromptVerdict:
-    """Return a verdict with its level and its sentence."""
-    if math.isnan(judged.easier_than_people):
-        return judged
-    level = next(
-        (name for below, name in HARDNESS if judged.easier_than_people < below), HARDNESS[-1][1]
+    asked = [skills_in(content) for content in contents]
+    plain = [skill.plain for skills in asked for skill in skills]
+    if not plain:
+        return [()] * len(read)
+    texts = list(dict.fromkeys([*filter(None, contents), *plain]))
+    rows = predictor.read_rows([*read, *texts])[len(read) :]
+    values = reference.ranks(predictor.answer(rows, reference.target).values[:, 0])
+    ranks = dict(zip(texts, values.tolist(), strict=True))
+    costs = (
+        [(skill, ranks[skill.plain] - ranks[content]) for skill in skills]
+        for content, skills in zip(contents, asked, strict=True)
     )
-    skills = [(skill.says, cost) for skill, cost in judged.costs if skill.name != WORD]
-    named = [says for says, cost in skills if cost >= COSTS]
-    # What costs a little each is named where it is enough together, of a hard prompt; of one
-    # that is among the last five ranks nothing can cost five.
-    if judged.skill is None and judged.easier_than_people < HARDNESS[1][0]:
-        little = [(says, cost) for says, cost in skills[:_MOST_NAMED] if cost > 0]
-        enough = min(COSTS, judged.easier_than_people)
-        named = [says for says, _ in little] if sum(cost for _, cost in little) >= enough else []
-    said = " and ".join(named[:_MOST_NAMED])
-    if said:
-        sentence = f"{level}, though it {said}" if _is_easy(judged) else f"{level}: {said}"
-    elif judged.skill:
-        sentence = f"{level}: {judged.costs[0][0].says} lowers it most"
-    elif _is_easy(judged):
-        sentence = f"{level}: no part of it lowers it much"
-    elif judged.costs:
-        sentence = f"{level}: no single part of it lowers it much"
-    else:
-        sentence = f"{level}, as a single word"
-    return replace(judged, level=level, sentence=visible(sentence))
+    return [tuple(sorted(some, key=lambda pair: -pair[1])) for some in costs]
 
 
-def _told_interval(target: str, value: float, deviation: float) -> tuple[float, float] | None:
-    """Return the 90 % interval inside the target's range, None where it is wide."""
-    limits = known_range(target)
-    if limits is None or math.isnan(value + deviation):
-        return None
-    low, high = max(value - Z90 * deviation, limits[0]), min(value + Z90 * deviation, limits[1])
-    return (low, high) if high - low <= _TOLD_WIDTH * (limits[1] - limits[0]) else None
+def _said(why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]) -> tuple[str, str]:
+    """Return a level, and the sentence with it."""
+    if why:
+        return "unknown", visible(f"no verdict: {why}")
+    if math.isnan(rank):
+        return "", ""
+    level = next((name for below, name in HARDNESS if rank < below), HARDNESS[-1][1])
+    named = [skill.says for skill, cost in costs[:_MOST_NAMED] if cost >= COSTS]
+    is_easy = rank >= HARDNESS[2][0]
+    if named:
+        link = ", though it " if is_easy else ": "
+        return level, visible(f"{level}{link}{' and '.join(named)}")
+    return level, f"{level}: it asks nothing hard" if is_easy else f"{level}, for no single reason"
 
 
 def _known(number: float) -> float | None:

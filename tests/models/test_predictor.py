@@ -35,6 +35,14 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     )
 
 
+def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
+    prompts = ["qwx zzyv 77", "ein Hund auf dem Sofa", "a cat"]
+    empty, average = (predict(prompts, "mean_rr", unread=way) for way in ("empty", "average"))
+    assert empty["mean_rr"].isna().tolist() == empty["far"].tolist() == [True, True, False]
+    known = Predictor.from_pretrained("static").predict(prompts, "mean_rr")
+    assert average["mean_rr"].to_numpy() == pytest.approx(known[:, 0])
+
+
 def test_a_measure_has_one_score_whatever_is_asked():
     words = Predictor.from_pretrained("mean_word_length")
     assert words.columns_for(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]

@@ -69,7 +69,7 @@ ENCODER = "static"
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
 _NEIGHBOURS = ("embedding", "sentence")
-_UNLIKE = "nothing in common with the prompts of the fit: predicted as the average of these"
+_UNLIKE = "nothing in common with the prompts of the fit"
 
 
 @dataclass(eq=False, repr=False)

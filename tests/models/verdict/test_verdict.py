@@ -24,6 +24,11 @@ CASES = [
     )
 ]
 
+LONG = (
+    "an old man in a grey coat walks along a quiet street in the rain with a small dog while a "
+    "woman on a balcony waters her flowers and two children play behind a green gate"
+)
+
 
 @pytest.fixture(scope="module")
 def verdicts():
@@ -47,6 +52,13 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
 )
 def test_what_is_not_read_says_why(prompt, why):
     assert pqpp.verdict(prompt).sentence == f"no verdict: {why}"
+
+
+@pytest.mark.parametrize("name", ["castle, fog, ravens, moonlight", LONG])
+def test_kinds_whose_order_is_hardly_predicted_have_no_rank(name):
+    found = verdict(name)
+    assert found.level == "unknown" and "hardly predicted" in found.sentence
+    assert math.isnan(found.easier_than_people) and math.isnan(found.value) and not found.costs
 
 
 def test_costs_are_differences_of_two_predictions():
@@ -81,6 +93,7 @@ def test_ranks_are_those_among_the_prompts_themselves():
 def test_blank_and_far_prompts_have_no_rank():
     blank, cat, far = verdict(["  ", "a cat", "qwx zzyv 77"])
     assert far.level == "unknown" and far.as_record()["easier_than_people"] is None
+    assert math.isnan(far.value) and cat.doubt and not far.doubt
     assert (blank.sentence, blank.level, math.isnan(blank.value)) == ("", "", True)
     assert cat == verdict("a cat") and not verdict([])
 
@@ -92,7 +105,8 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
         ("a cat left of a dog", "relation", "a cat near a dog"),
         ("a sign that says 'STOP'", "text", "a sign"),
         ("a mouse bigger than a house", "comparison", "a mouse near a house"),
-        ("an orange cat and a blue dog", "colour", "a cat and a dog"),
+        ("an orange tiger with blue stripes", "conflict", "an orange tiger with stripes"),
+        ("a cat, a dog and a bird on a mat", "subjects", "a cat on a mat"),
     ):
         assert {skill.name: skill.plain for skill in skills_in(prompt)}[name] == plain
 
