@@ -74,7 +74,7 @@ def test_a_link_holds_the_prompts_and_is_kept_from_the_server(served, visitor):
     cards = answered(page, 2)
     assert [one.strip() for one in cards.locator("h2").all_inner_texts()] == list(TWO)
     assert page.get_by_label("mean_hbpp").is_checked()
-    assert cards.first.get_by_text("mean over models (mean_hbpp)").is_visible()
+    assert cards.first.get_by_text("mean over models (mean_hbpp)").first.is_visible()
     page.goto(link(served.url, "a red cat"))  # in the same tab
     page.get_by_role("heading", name="a red cat").wait_for()
     assert not [url for one in (person, other) for url in one.asked if "surfboard" in url]
