@@ -14,7 +14,7 @@ _LEAST = 24
 _DEVIATION = "_deviation"
 _NO_PHRASE = "nothing can be left out of it"
 _SIGNS = ((1, "raises"), (-1, "lowers"))
-_COLOURS = {1: "30;46", 0: "4", -1: "30;43"}
+_COLOURS = {1: "30;48;5;110", 0: "4", -1: "30;48;5;215"}
 """What a terminal shows a phrase in that raises, does not change and lowers a prediction."""
 _RANKS = len("  people  captions  ")
 

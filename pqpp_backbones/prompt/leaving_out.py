@@ -16,24 +16,16 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.numbers import places_of_numbers
 from pqpp_backbones.prompt.quoted import places_of_texts
 
-_PLACES = (
-    r"(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
-    r"|under|underneath|beneath|behind|above|below|inside"
-)
-_CARDINAL = re.compile(
-    r"(?:(?:hundreds|thousands|millions|dozens|lots|plenty|loads)|an?\s+(?:(?:large|small|huge)\s+)?"
-    r"(?:pair|couple|trio|lot|bunch|number|group|crowd|herd|flock|variety))\s+of"
-    r"|several|many|numerous|countless|multiple|few",
-    re.I,
-)
+# Several words that are one; of any other word the data say what it is.
 _TOKEN = re.compile(
-    rf"(?:\d+\s?[dk]|close\s+up|{_PLACES}|{_CARDINAL.pattern}|next\s+to|close\s+to|made\s+of|full\s+of)(?!\w)"
-    r"|[^\W_]+(?:['’.-][^\W_]+)*|[^\w\s]",
+    r"(?:(?P<place>(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
+    r"|under|underneath|beneath|behind|above|below|inside)|(?P<link>(?:next|close)\s+to|(?:made|full)\s+of)"
+    r"|(?P<number>(?:(?:hundreds|thousands|millions|dozens|lots|plenty|loads)|an?\s+(?:(?:large|small|huge)\s+)?"
+    r"(?:pair|couple|trio|lot|bunch|number|group|crowd|herd|flock|variety))\s+of"
+    r"|several|many|numerous|countless|multiple|few)|(?P<word>\d+\s?[dk]|close\s+up))(?!\w)"
+    r"|[^\W_]+(?:['’.-][^\W_]+)*|(?P<mark>[^\w\s])",
     re.I,
 )
-_PLACE = re.compile(_PLACES, re.I)
-_PHRASAL = re.compile(r"(?:next|close)\s+to|(?:made|full)\s+of", re.I)
-
 _WORDS = {
     name: frozenset(words.split())
     for name, words in (
@@ -55,7 +47,7 @@ class LeftOut(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """A piece of a text; kinds are text, number, article, link, mark, verb and word."""
+    """A piece of a text; kinds are text, number, article, link, place, mark, verb and word."""
 
     text: str
     start: int
@@ -100,27 +92,15 @@ def _tokens(content: str) -> Iterator[_Token]:
     tokens: list[_Token] = []
     at = 0
     while match := _TOKEN.search(content, at):
-        start = match.start()
-        at, kind = match.end(), _kind_of(match[0])
+        word, start, at = match[0].lower(), match.start(), match.end()
+        kinds = (kind for kind in ("link", "article") if word in _WORDS[kind])
+        kind = match.lastgroup or next(kinds, "word")
         if start in known and (kind != "word" or known[start][0] >= at):
             at, kind = known[start]
         tokens.append(_Token(content[start:at], start, at, kind))
     tokens = _with_names(content, tokens)
-    for place, token in enumerate(tokens):
-        before = tokens[place - 1] if place else None
-        after = tokens[place + 1] if place + 1 < len(tokens) else None
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         yield token._replace(kind="verb") if _is_verb(token, before, after) else token
-
-
-def _kind_of(text: str) -> str:
-    word = text.lower()
-    if _CARDINAL.fullmatch(word):
-        return "number"
-    if word in _WORDS["links"] or _PLACE.fullmatch(word) or _PHRASAL.fullmatch(word):
-        return "link"
-    if word in _WORDS["determiners"]:
-        return "article"
-    return "word" if word[0].isalnum() else "mark"
 
 
 def _with_names(content: str, tokens: list[_Token]) -> list[_Token]:
@@ -212,7 +192,7 @@ def _cuts(
                 first -= 1
             put = " with" if has_object and first else ""
             yield token.start, token.end, [(tokens[first].start, token.end, put)]
-        elif token.kind == "link" and place and has_object and _PLACE.fullmatch(token.text):
+        elif token.kind == "place" and place and has_object:
             yield token.start, token.end, [(token.start, token.end, "and")]
 
 
@@ -229,7 +209,7 @@ def _thing_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Ed
     if follows and len(behind) == 2 and behind[0].text == "of" and behind[1] is follows:
         return [(begins.start, follows.start, "")]  # "piles" of twigs
     first = thing[0]
-    while first and tokens[first - 1].kind in ("link", "mark", "verb"):
+    while first and tokens[first - 1].kind in ("link", "place", "mark", "verb"):
         if tokens[first - 1].kind == "verb" and first < thing[0]:
             break  # "sitting" on a table
         first -= 1
@@ -286,7 +266,7 @@ def _edited(content: str, edits: list[_Edit]) -> str:
         content = content[:start] + put + content[end:]
     text = re.sub(r"\s+([,.;:!?])", r"\1", " ".join(content.split()))
     words = re.sub(r"([,;:])(?:\s*[,;:.])+", r"\1", text).strip(" ,;:").split()
-    while words and words[-1].lower() in _WORDS["links"] | {"a", "an", "the"}:
+    while words and words[-1].lower() in _WORDS["link"] | {"a", "an", "the"}:
         words.pop()
     while words and words[0].lower() in ("and", "or", "of", "that", "which", "who", "is", "are"):
         words.pop(0)
@@ -299,18 +279,16 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 def _placed(found: list[LeftOut], content: str, typed: str) -> Iterator[LeftOut]:
     """Give phrases with their places in a prompt as it was typed."""
     here, there = list(_ATOM.finditer(content)), list(_ATOM.finditer(typed))
-    form = [unicodedata.normalize("NFKC", match[0]).casefold() for match in here]
-    typed_form = [unicodedata.normalize("NFKC", match[0]).casefold() for match in there]
+    form, typed_form = (
+        [unicodedata.normalize("NFKC", match[0]).casefold() for match in some]
+        for some in (here, there)
+    )
     places: dict[int, tuple[int, int]] = {}
-    matched = SequenceMatcher(None, form, typed_form, autojunk=False).get_matching_blocks()
-    for at, other, size in matched:
-        for step in range(size):
-            places[here[at + step].start()] = there[other + step].span()
+    blocks = SequenceMatcher(None, form, typed_form, autojunk=False).get_matching_blocks()
+    for at, other, size in blocks:
+        places |= {here[at + n].start(): there[other + n].span() for n in range(size)}
     for one in found:
-        spans = [
-            places.get(match.start(), (-1, -1))
-            for match in here
-            if one.start <= match.start() < one.end and match[0].isalnum()
-        ]
-        if spans and min(spans)[0] >= 0:
+        inside = (match for match in here if one.start <= match.start() < one.end)
+        spans = [places.get(match.start()) for match in inside if match[0].isalnum()]
+        if spans and spans[0] and spans[-1] and all(spans):
             yield one._replace(start=spans[0][0], end=spans[-1][1])

@@ -96,7 +96,8 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             [box, target],
             [answer, said],
             js="(text, target) => window.pqpp.hold(text, target)",
-            show_progress="hidden",
+            show_progress="minimal",
+            show_progress_on=[said],
             api_name="predict",
         )
         link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")
@@ -107,7 +108,8 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             [box, target],
             [answer, said],
             js="(text, target) => [window.pqpp.opened ? text : null, target]",
-            show_progress="hidden",
+            show_progress="minimal",
+            show_progress_on=[said],
             api_visibility="private",
         )
     return page
