@@ -8,7 +8,6 @@ ratio is lower on another machine.
 import subprocess
 import sys
 
-import metrics_agreement
 import metrics_command
 import metrics_evaluate
 import metrics_hbpp
@@ -22,7 +21,6 @@ PARTS = {
     "ranking": metrics_ranking,
     "runs": metrics_runs,
     "saliency": metrics_saliency,
-    "agreement": metrics_agreement,
     "evaluate": metrics_evaluate,
     "command": metrics_command,
 }
