@@ -279,7 +279,7 @@ def verdicts_of(columns: Mapping[str, Sequence[Any]], predictor: Predictor) -> P
             text,
             target,
             float(values[row]),
-            *_said(whys[row], people[row], costs[row]),
+            *_level_and_sentence(whys[row], people[row], costs[row]),
             people[row],
             captions[row],
             costs[row],
@@ -329,7 +329,9 @@ def _costs(
     return [tuple(sorted(some, key=lambda pair: -pair[1])) for some in costs]
 
 
-def _said(why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]) -> tuple[str, str]:
+def _level_and_sentence(
+    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]
+) -> tuple[str, str]:
     """Return a level, and the sentence with it."""
     if why:
         return "unknown", visible(f"no verdict: {why}")

@@ -49,7 +49,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In people's eyes a conflict costs .57 (+-.24) deviations, a unit of `log_asked` .27."""
+"""In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `log_asked` .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
