@@ -1,9 +1,9 @@
 """Things in another colour than theirs, as "a blue banana".
 
-`usual_colours.txt` says which colours a thing has: those that stand before its name in captions of
-MS COCO (CC BY 4.0) twice or more and in one of twenty at least, those in the gloss of WordNet 3.0
-(WordNet licence) of an animal or a food, and some that are put in by hand. What comes in any
-colour, as cars and shirts do, is not there.
+`usual_colours.txt` says which colours a thing has. It was written by hand, from lists of the
+colours that stand before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
+animals and foods in WordNet 3.0 (WordNet licence), and mended where judged prompts showed it wrong.
+What comes in any colour, as cars and shirts do, is not there.
 """
 
 from __future__ import annotations

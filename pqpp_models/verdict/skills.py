@@ -30,7 +30,7 @@ Edit = tuple[int, int, str]
 _LONG, _FIRST_PART = 20, range(6, 13)
 """Words of a prompt that is not long, and of the part that it begins with."""
 _NAME = re.compile(r"(?<=. )[A-Z][a-z]+ [A-Z]")  # "by Two Steps From Hell"
-_TOGETHER = re.compile(r"(?:, )?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
+_TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _BEFORE_TEXT = re.compile(
     r"[\s,]*(?:\b(?:that|which)\s+)?(?:\b(?:says?|saying|reads?|reading|spell(?:s|ing)|spelled"
     r"|(?:labell?ed|titled|called|named|captioned|with|and|has|have|having|bearing|displaying|showing)"

@@ -26,6 +26,7 @@ from pqpp_models.predict import predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_contents
 from pqpp_models.registry import DEFAULT_PREDICTOR
+from pqpp_models.targets import Z90
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.verdict.reference import VerdictReference, read_reference
 from pqpp_models.verdict.skills import PromptSkill, skills_in
@@ -71,8 +72,8 @@ class PromptVerdict:
             prompts; `unknown` where the predictor cannot read the prompt, or hardly predicts how
             prompts of its kind rank: lists of tags, and those of more than 30 words or with two
             that nobody knows.
-        sentence: The verdict in a sentence: the level, and the two skills that cost most, of those
-            that cost at least 5 ranks.
+        sentence: The verdict in a sentence: the level, and the two skills that cost most, where
+            they cost at least 5 ranks or, of a hard prompt, together so much or its own rank.
         easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
         easier_than_captions: Than how many of 100 real captions.
         costs: The skills that were found, the dearest first: a skill, and by how many ranks among
@@ -116,11 +117,12 @@ class PromptVerdict:
         """How far the prediction is off, in words; empty where it is not known.
 
         >>> verdict("a cat").doubt
-        'a rough guess: two of three such prompts are less than 0.42 off'
+        'a rough guess: nine of ten such prompts are less than 0.69 off'
         """
         if math.isnan(self.value + self.deviation):
             return ""
-        return f"a rough guess: two of three such prompts are less than {self.deviation:.2f} off"
+        off = f"{Z90 * self.deviation:.2f}"
+        return f"a rough guess: nine of ten such prompts are less than {off} off"
 
     @property
     def remedy(self) -> str:
@@ -279,7 +281,7 @@ def verdicts_of(
             prompt.text,
             target,
             float(values[row]),
-            *_said(whys[row], people[row], costs[row]),
+            *_level_and_sentence(whys[row], people[row], costs[row]),
             people[row],
             captions[row],
             costs[row],
@@ -336,14 +338,22 @@ def _costs(
     return [tuple(sorted(some, key=lambda pair: -pair[1])) for some in costs]
 
 
-def _said(why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]) -> tuple[str, str]:
+def _level_and_sentence(
+    why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]
+) -> tuple[str, str]:
     """Return a level, and the sentence with it."""
     if why:
         return "unknown", visible(f"no verdict: {why}")
     if math.isnan(rank):
         return "", ""
     level = next((name for below, name in HARDNESS if rank < below), HARDNESS[-1][1])
-    named = [skill.says for skill, cost in costs[:_MOST_NAMED] if cost >= COSTS]
+    dearest = costs[:_MOST_NAMED]
+    named = [skill.says for skill, cost in dearest if cost >= COSTS]
+    # Without one of several skills a prompt among the last stays there: they cost it together.
+    if not named and rank < HARDNESS[1][0]:
+        little = [(skill.says, cost) for skill, cost in dearest if cost > 0]
+        is_enough = sum(cost for _, cost in little) >= min(COSTS, rank)
+        named = [says for says, _ in little if is_enough]
     is_easy = rank >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "

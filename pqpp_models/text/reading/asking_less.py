@@ -24,8 +24,8 @@ from pqpp_backbones.prompt.quoted import QUOTED, text_of
 PLACES = (
     re.compile(
         r"\b(?:(?:to|on|at)\s+the\s+)?(?:left|right)(?:[\s-]+hand)?(?:\s+side)?\s+of\b"
-        r"|\b(?:(?:directly|right|just)\s+)?(?:in\s+front\s+of|on\s+(?:the\s+)?top\s+of|underneath"
-        r"|beneath|below|above|behind|under|between|(?:at|on)\s+the\s+bottom\s+of|across\s+from"
+        r"|(?<!\bfrom )\b(?:(?:directly|right|just)\s+)?(?:in\s+front\s+of|on\s+(?:the\s+)?top\s+of"
+        r"|underneath|beneath|below|above|behind|under|between|(?:at|on)\s+the\s+bottom\s+of|across\s+from"
         r"|opposite)\b(?!\s+(?:construction|the\s+(?:wheel|weather|influence)))",
         re.I,
     ),
@@ -49,7 +49,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In people's eyes a conflict costs .57 (+-.24) deviations, a unit of `log_asked` .27."""
+"""In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `log_asked` .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
