@@ -171,10 +171,11 @@ class Predict(
         source: PromptSource,
         predictor: Predictor,
         targets: tuple[str, ...],
-        typed: bool = False,
-        uncertainty: bool = False,
-    ) -> Iterator[tuple[dict, list[Any], dict]]:
-        """Give parts of what was given, as they were read, and what is predicted for them.
+        typed: bool,
+        judged: bool,
+        doubts: bool = False,
+    ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
+        """Give parts of what was given, as they were read, with predictions and verdicts.
 
         There is a bar where there are many and somebody looks.
         """
@@ -187,10 +188,16 @@ class Predict(
             shown = tqdm(total=source.count, unit="prompt")
         with shown as bar:
             for given, rows in source.parts(typed):
-                uncertainty = uncertainty or self.uncertainty
                 read = predictor.read_rows(rows)
-                options = (targets, uncertainty, False, self.unread)
-                yield given, read, predicted_columns(predictor, read, *options)
+                asked = (targets, self.uncertainty or doubts)
+                verdicts: Any = ()
+                if judged:
+                    from pqpp_models.verdict.verdict import predict_and_judge
+
+                    predicted, verdicts = predict_and_judge(predictor, read, *asked, self.unread)
+                else:
+                    predicted = predicted_columns(predictor, read, *asked, unread=self.unread)
+                yield given, read, predicted, verdicts
                 if bar is not None:
                     bar.update(len(rows))
 
@@ -212,16 +219,15 @@ class Predict(
         is_plain = self.style == "table" and self.targets is None
         is_a_question = is_plain and len(self.prompts) == 1 and KEY in predictor.details
         is_judged = self.verdict or is_a_question
-        for _, read, predicted in self._answers(source, predictor, targets, uncertainty=is_judged):
+        verdicts: list[Any] = []
+        for _, read, predicted, found in self._answers(
+            source, predictor, targets, False, is_judged, doubts=is_judged
+        ):
             prompts += read
+            verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
         far_means, width = predictor.far_means, width_of(self.output)
-        verdicts: Any = ()
-        if is_judged:
-            from pqpp_models.verdict.verdict import verdicts_of
-
-            verdicts = verdicts_of(prompts, columns, predictor)
         if not self.uncertainty:
             columns = {k: v for k, v in columns.items() if not k.endswith("_deviation")}
         if is_a_question and not self.uncertainty:
@@ -245,16 +251,17 @@ class Predict(
     def _write(self, source: PromptSource, predictor: Predictor) -> None:
         """Predict some thousand prompts at a time, and write a table of all."""
         from pqpp_models.predict import ordered_targets
-        from pqpp_models.verdict.verdict import verdicts_of
 
         targets = ordered_targets(predictor, self.targets)
         typed = self.style != "csv"
         renamed: list[str] = []
 
         columns: dict[str, list] = {}
-        for given, read, predicted in self._answers(source, predictor, targets, typed):
-            if self.verdict:
-                predicted |= verdicts_of(read, predicted, predictor).as_columns()
+        for given, read, predicted, verdicts in self._answers(
+            source, predictor, targets, typed, self.verdict
+        ):
+            if verdicts:
+                predicted |= verdicts.as_columns()
             if self.explain:
                 explained = self._explained(predictor, read)
                 cells = [one.as_record() if one.changes else None for one in explained]

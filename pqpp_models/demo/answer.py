@@ -25,7 +25,7 @@ from pqpp_models.verdict.verdict import (
     UNREAD,
     PromptVerdict,
     PromptVerdicts,
-    verdicts_of,
+    predict_and_judge,
 )
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
@@ -134,16 +134,6 @@ class Answerer:
         """
         return list(main_targets(self.predictor))
 
-    def columns(self, prompts: Sequence[Any]) -> dict[str, Sequence[Any]]:
-        """Return what `pqpp predict --uncertainty` gives for all targets.
-
-        >>> list(Answerer(Predictor.from_pretrained("n_words")).columns(["a red cat"]))
-        ['prompt', 'score']
-        """
-        targets = ordered_targets(self.predictor, None)
-        is_sure = self.predictor.knows_uncertainty
-        return predicted_columns(self.predictor, list(prompts), targets, is_sure)
-
     def html(self, text: str | None, target: str | None = None) -> str:
         """Return the answer as HTML, for one prompt a line of a text, or a table of them.
 
@@ -156,9 +146,12 @@ class Answerer:
         """
         given = read_pasted(text)
         prompts = self.predictor.read_rows(given["prompt"])
-        columns, verdicts = self.columns(prompts), PromptVerdicts()
+        targets, is_sure = ordered_targets(self.predictor, None), self.predictor.knows_uncertainty
+        verdicts = PromptVerdicts()
         if KEY in self.predictor.details:
-            verdicts = verdicts_of(prompts, columns, self.predictor)
+            columns, verdicts = predict_and_judge(self.predictor, prompts, targets, is_sure)
+        else:
+            columns = predicted_columns(self.predictor, prompts, targets, is_sure)
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(given) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}

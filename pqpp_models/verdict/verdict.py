@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from pqpp_models.prompts import read_contents
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import Z90
 from pqpp_models.text.reading.known_words import KnownWords
-from pqpp_models.verdict.reference import VerdictReference, read_reference
+from pqpp_models.verdict.reference import read_reference
 from pqpp_models.verdict.skills import PromptSkill, skills_in
 
 if TYPE_CHECKING:
@@ -242,54 +242,65 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         )
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    read = read_contents([prompts] if isinstance(prompts, str) else prompts)
+    rows = [prompts] if isinstance(prompts, str) else prompts
     target = read_reference(predictor).target
-    columns = predicted_columns(predictor, read, target, predictor.knows_uncertainty)
-    verdicts = verdicts_of(read, columns, predictor)
+    _, verdicts = predict_and_judge(predictor, rows, target, predictor.knows_uncertainty)
     return verdicts[0] if isinstance(prompts, str) else verdicts
 
 
-def verdicts_of(
-    read: Sequence[Prompt], columns: Mapping[str, Sequence[Any]], predictor: Predictor
-) -> PromptVerdicts:
-    """Return the verdicts on prompts that have been predicted.
+def predict_and_judge(
+    predictor: Predictor,
+    rows: Any,
+    targets: str | Iterable[str] | None = None,
+    uncertainty: bool = True,
+    unread: str = "empty",
+) -> tuple[dict[str, Sequence[Any]], PromptVerdicts]:
+    """Predict prompts, and beside them what each would be without what costs most.
 
     Args:
-        read: The prompts.
-        columns: What `predicted_columns` gave of them; without deviations no doubt is told.
-        predictor: What gave it.
+        predictor: One with a reference.
+        rows: As for `predict`.
+        targets: Names, that of the verdict among them; all of the predictor's if left out.
+        uncertainty: Whether deviations are asked for; without them no doubt is told.
+        unread: As for `predict`.
 
-    >>> static, read = Predictor.from_pretrained("static"), [Prompt.read("a cat")]
-    >>> verdicts_of(read, predicted_columns(static, read), static)[0].level
-    'easy'
+    Returns:
+        What `predicted_columns` gives of the prompts, and their verdicts.
+
+    >>> columns, verdicts = predict_and_judge(Predictor.from_pretrained("static"), ["a cat"])
+    >>> columns["prompt"], verdicts[0].level
+    (['a cat'], 'easy')
     """
-    reference = read_reference(predictor)
-    target = reference.target
-    nothing = [None] * len(read)
+    reference, read = read_reference(predictor), read_contents(rows)
+    asked = [skills_in(prompt.content) for prompt in read]
+    plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
+    count, target = len(read), reference.target
+    everything = predictor.read_rows([*read, *plain])
+    predicted = predicted_columns(predictor, everything, targets, uncertainty, unread=unread)
+    columns = {name: cells[:count] for name, cells in predicted.items()}
+    nothing = [None] * count
     far, ignored = columns.get("far", nothing), columns.get("ignored", nothing)
     whys = [
         _why_none(prompt, bool(far[row]), ignored[row] or "", predictor)
         for row, prompt in enumerate(read)
     ]
-    values = np.where([bool(why) for why in whys], math.nan, np.array(columns[target], float))
+    values = np.array(predicted[target], float)
+    values[:count][[bool(why) for why in whys]] = math.nan
     deviations = np.array(columns.get(f"{target}_deviation", nothing), float).tolist()
     people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
-    ranked = [not math.isnan(rank) for rank in people]
-    costs = _costs(read, ranked, predictor, reference)
-    return PromptVerdicts(
-        PromptVerdict(
-            prompt.text,
-            target,
-            float(values[row]),
-            *_level_and_sentence(whys[row], people[row], costs[row]),
-            people[row],
-            captions[row],
-            costs[row],
-            deviations[row],
-            ignored[row] or "",
+    ranks = dict(zip(plain, people[count:], strict=True))
+    verdicts = []
+    for row, prompt in enumerate(read):
+        costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
+        known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
+        said = _level_and_sentence(whys[row], people[row], known)
+        numbers: Any = (people[row], captions[row], known, deviations[row])
+        verdicts.append(
+            PromptVerdict(
+                prompt.text, target, float(values[row]), *said, *numbers, ignored[row] or ""
+            )
         )
-        for row, prompt in enumerate(read)
-    )
+    return columns, PromptVerdicts(verdicts)
 
 
 def _why_none(prompt: Prompt, is_far: bool, ignored: str, predictor: Predictor) -> str:
@@ -311,31 +322,6 @@ def _why_none(prompt: Prompt, is_far: bool, ignored: str, predictor: Predictor) 
     else:
         return ""
     return f"how {kind} rank is hardly predicted"
-
-
-def _costs(
-    read: Sequence[Prompt],
-    ranked: Sequence[bool],
-    predictor: Predictor,
-    reference: VerdictReference,
-) -> list[tuple[tuple[PromptSkill, float], ...]]:
-    """Return what skills cost, by how many ranks the plain prompts are easier, dearest first."""
-    contents = [
-        prompt.content if has_rank else "" for prompt, has_rank in zip(read, ranked, strict=True)
-    ]
-    asked = [skills_in(content) for content in contents]
-    plain = [skill.plain for skills in asked for skill in skills]
-    if not plain:
-        return [()] * len(read)
-    texts = list(dict.fromkeys([*filter(None, contents), *plain]))
-    rows = predictor.read_rows([*read, *texts])[len(read) :]
-    values = reference.ranks(predictor.answer(rows, reference.target).values[:, 0])
-    ranks = dict(zip(texts, values.tolist(), strict=True))
-    costs = (
-        [(skill, ranks[skill.plain] - ranks[content]) for skill in skills]
-        for content, skills in zip(contents, asked, strict=True)
-    )
-    return [tuple(sorted(some, key=lambda pair: -pair[1])) for some in costs]
 
 
 def _level_and_sentence(

@@ -203,9 +203,9 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
 
     sizes, predicted_columns = [], predict.predicted_columns
 
-    def counted(predictor, rows, *options):
+    def counted(predictor, rows, *options, **more):
         sizes.append(len(rows))
-        return predicted_columns(predictor, rows, *options)
+        return predicted_columns(predictor, rows, *options, **more)
 
     monkeypatch.setattr(predict, "predicted_columns", counted)
     monkeypatch.setattr(prompt_rows, "_AT_ONCE", 256)
