@@ -96,8 +96,8 @@ class Predictor(ABC):
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """Of each group of columns a row must hold at least one."""
     chunk_size: int = 4096
-    """Rows that are scored at a time: bounds the memory. It may change the last digits of a
-    prediction (3e-7), since sums over batches of another shape round otherwise."""
+    """Rows that are scored at a time: bounds the memory. Of a network on torch it may change the
+    last digits of a prediction (3e-7), since sums over batches of another shape round otherwise."""
 
     def __repr__(self) -> str:
         targets = SCORE if self.one_score else ", ".join(self.targets)
