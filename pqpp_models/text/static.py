@@ -331,30 +331,28 @@ class StaticPredictor(CalibratedPredictor):
         return self.network.layers(self._encode(texts_of(self.read_rows(rows))))[1:]
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
-        """Return the standardised scores of all targets, and the points."""
-        scores, points = self.network(self._encode(prompts))
-        return self._lowest_asking_less(prompts, scores.astype(np.float64)), points
+        """Return the standardised scores of all targets, and the points.
 
-    def _lowest_asking_less(self, prompts: Sequence[str], scores: Floats) -> Floats:
-        """Return scores of which those of the rule are the lowest of all that asks for less."""
+        Those of `no_easier_with_more` are the lowest of all texts that ask for less.
+        """
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
-        costs = np.array([self.length_costs.get(name, 0.0) for name in self.no_easier_with_more])
-        others: list[str] = []
-        owners: list[int] = []
-        for at, prompt in enumerate(prompts if columns else ()):
-            texts = asking_less(prompt)
-            asked = log_asked(prompt)
-            if texts == [prompt] and not asked:
-                continue
-            is_itself = texts[-1] == prompt
-            scores[at, columns] = scores[at, columns] - asked * costs if is_itself else np.inf
-            others += texts[: len(texts) - is_itself]
-            owners += [at] * (len(texts) - is_itself)
-        if others:
-            logs = np.array([log_asked(text) for text in others])
-            lowered = self.network(self._encode(others))[0][:, columns] - np.outer(logs, costs)
-            np.minimum.at(scores, np.ix_(owners, columns), lowered)
-        return scores
+        costs = [self.length_costs.get(name, 0.0) for name in self.no_easier_with_more]
+        lower = [asking_less(prompt) if columns else (prompt,) for prompt in prompts]
+        pairs = zip(prompts, lower, strict=True)
+        # Many have the same below them: "90 dogs" and "95 dogs".
+        places = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
+        places = {text: place for place, text in enumerate(places)}
+        scores, points = self.network(self._encode(list(places)))
+        own = [places[prompt] for prompt in prompts]
+        found = scores[own].astype(np.float64)
+        if columns:
+            asked = np.outer([log_asked(text) for text in places], costs)
+            below = (scores[:, columns] - asked)[
+                [places[text] for texts in lower for text in texts]
+            ]
+            starts = np.cumsum([0, *map(len, lower[:-1])])
+            found[:, columns] = np.minimum.reduceat(below, starts)
+        return found, points[own]
 
     def _unread(self, text: str) -> str:
         beyond = self.tokens.beyond(text).split()
