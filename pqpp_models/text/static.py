@@ -144,7 +144,7 @@ DEEPER = ("deeper", "added")
 """Layers that a network may have beside: one over the hidden one, and what it adds to scores."""
 
 _REACH = 3
-_AT_ONCE = 512  # prompts
+_AT_ONCE, _IN_CACHE = 512, 32  # prompts
 
 
 class StaticNetwork:
@@ -204,28 +204,34 @@ class StaticNetwork:
         distinct, own = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
         )
-        scales = self.scales[distinct][:, None]
-        vectors: Singles = np.multiply(self.pieces[distinct], scales, dtype=np.float32)
-        products = exact_product(self.pieces[distinct], self._kernels["first"]) * scales
+        pieces = _and_none(self.pieces[distinct])
+        scales = _and_none(self.scales[distinct])[:, None]
+        vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
+        products = exact_product(pieces, self._kernels["first"]) * scales
         # Many pieces stand between the same ones: what the first layer makes of them is one.
         before, after = _neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
         sums = self._convolved("first", products, before[first], own[first], after[first])
-        phrases = np.maximum(sums, 0)
+        phrases = _and_none(np.maximum(sums, 0))
         products = exact_product(phrases, self._kernels["second"])
         before, after = _neighbours(threes, ends)
-        sums = self._convolved("second", products, before, threes, after)
-        phrases = phrases[threes] + np.maximum(sums, 0)
         count = np.diff(ends).astype(np.float32)[:, None]
-        starts = ends[:-1]
-        parts = (
-            np.add.reduceat(phrases, starts) / count,
-            np.maximum.reduceat(phrases, starts),
-            np.add.reduceat(vectors[own], starts) / count,
-            np.log(count),
-        )
-        return np.concatenate(parts, axis=1)
+        pooled = np.empty((len(encoded), 2 * phrases.shape[1] + vectors.shape[1] + 1), np.float32)
+        for at in range(0, len(encoded), _IN_CACHE):
+            part = slice(at, at + _IN_CACHE)
+            of = slice(ends[at], ends[min(at + _IN_CACHE, len(encoded))])
+            starts = ends[:-1][part] - ends[at]
+            sums = self._convolved("second", products, before[of], threes[of], after[of])
+            longer = phrases[threes[of]] + np.maximum(sums, 0)
+            parts = (
+                np.add.reduceat(longer, starts) / count[part],
+                np.maximum.reduceat(longer, starts),
+                np.add.reduceat(vectors[own[of]], starts) / count[part],
+                np.log(count[part]),
+            )
+            np.concatenate(parts, axis=1, out=pooled[part])
+        return pooled
 
     def _linear(self, layer: str, rows: Singles) -> Singles:
         return exact_product(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
@@ -235,15 +241,18 @@ class StaticNetwork:
 
         Args:
             layer: the layer.
-            products: what pieces make of its kernel.
+            products: what pieces make of its kernel, and at last what none does.
             places: of those before, of their own, and of those after; -1 for none.
         """
-        products = np.concatenate([products, np.zeros_like(products[:1])])
         before, own, after = np.split(products, _REACH, axis=1)
         sums: Singles = own[places[1]] + self.weights[f"{layer}.bias"]
         sums += before[places[0]]
         sums += after[places[2]]
         return sums
+
+
+def _and_none(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([rows, np.zeros_like(rows[:1])])
 
 
 def _neighbours(
