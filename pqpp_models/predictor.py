@@ -1,5 +1,6 @@
 """The interface of every predictor: rows with prompts in, predicted performance out."""
 
+import contextlib
 import logging
 import os
 import re
@@ -17,6 +18,7 @@ from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
 from pqpp_files.paths import expanded
+from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, read_prompts
@@ -32,6 +34,7 @@ from pqpp_models.targets import TARGETS, resolve_targets
 
 _log = logging.getLogger(__name__)
 
+_FEW = 32
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
 FAR = "not read as plain English: predicted as the average of all prompts, garbled words lower"
@@ -339,14 +342,16 @@ class Predictor(ABC):
                 ", ".join(unlearned),
                 self.called,
             )
-        for places, part in self._parts(read, progress):
-            measured = self._measure(part, asked) if uncertainty else None
-            scores = self._score(part, asked) if measured is None else measured.values
-            values[places] = from_parts(scores, asked, self.record.means)[:, : len(chosen)]
-            if measured is not None:
-                # A mean keeps the deviation fitted to it: errors of parts are correlated.
-                deviations[places] = measured.deviations[:, : len(chosen)]
-                distance[places], uncertain.far[places] = measured.distance, measured.far
+        # Products of a few rows are too small for threads.
+        with one_blas_thread() if len(read) > _FEW else contextlib.nullcontext():
+            for places, part in self._parts(read, progress):
+                measured = self._measure(part, asked) if uncertainty else None
+                scores = self._score(part, asked) if measured is None else measured.values
+                values[places] = from_parts(scores, asked, self.record.means)[:, : len(chosen)]
+                if measured is not None:
+                    # A mean keeps the deviation fitted to it: errors of parts are correlated.
+                    deviations[places] = measured.deviations[:, : len(chosen)]
+                    distance[places], uncertain.far[places] = measured.distance, measured.far
         return uncertain
 
     def was_fitted_to(

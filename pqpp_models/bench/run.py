@@ -14,6 +14,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
+from pqpp_files.threads import one_blas_thread
 from pqpp_models.bench.given import named_predictor, named_predictors
 from pqpp_models.bench.held_out import Builds, fitted_among, held_out_builds
 from pqpp_models.bench.protocol import (
@@ -272,6 +273,7 @@ def load_predictors(
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
+@one_blas_thread()
 def bench(
     predictors: Any = None,
     targets: Any = None,
