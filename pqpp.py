@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pqpp_datasets.load import list_benchmarks, load_benchmark
     from pqpp_files.errors import PqppError
     from pqpp_models.bench.run import bench
-    from pqpp_models.predict import predict, read
+    from pqpp_models.predict import predict
     from pqpp_models.predictor import Predictor
+    from pqpp_models.read import read
     from pqpp_models.registry import list_predictors
     from pqpp_models.text.ridge.fitting import fit
     from pqpp_models.verdict.verdict import verdict
@@ -37,7 +38,7 @@ _HOMES = {
     "list_predictors": "pqpp_models.registry",
     "load_benchmark": "pqpp_datasets.load",
     "predict": "pqpp_models.predict",
-    "read": "pqpp_models.predict",
+    "read": "pqpp_models.read",
     "verdict": "pqpp_models.verdict.verdict",
 }
 

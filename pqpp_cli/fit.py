@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,8 +68,6 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
 
     def run(self) -> None:
         """Fit, save, and print what the predictor scores on prompts that were left out."""
-        # Its matrices are small: threads wait for one another, five times the processor's time.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from pqpp_backbones.checkpoint import check_place
         from pqpp_backbones.training.publish import refuse_finished
         from pqpp_models.text.ridge.fitting import fit

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
     from pqpp_models.prompt_rows import PromptSource
 
-_MANY, _MANY_EXPLAINED = 20_000, 200
+_FEW = 100
 
 
 class Predict(
@@ -132,7 +132,7 @@ class Predict(
 
     def _explained(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
         target = predictor.columns_for(None if predictor.one_score else self.targets)[0]
-        is_shown = len(prompts) > _MANY_EXPLAINED and sys.stderr.isatty()
+        is_shown = len(prompts) > _FEW and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
     def _job(self) -> tuple[PredictShard, dict, str]:
@@ -177,15 +177,15 @@ class Predict(
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
         """Give parts of what was given, as they were read, with predictions and verdicts.
 
-        There is a bar where there are many and somebody looks.
+        There is a bar where it takes a second and somebody looks.
         """
         from pqpp_models.predict import predicted_columns
 
         shown: Any = contextlib.nullcontext()
-        if source.count > _MANY and sys.stderr.isatty():
+        if source.count > _FEW and sys.stderr.isatty():
             from tqdm import tqdm
 
-            shown = tqdm(total=source.count, unit="prompt")
+            shown = tqdm(total=source.count, unit="prompt", delay=1, leave=None)
         with shown as bar:
             for given, rows in source.parts(typed):
                 read = predictor.read_rows(rows)

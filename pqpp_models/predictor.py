@@ -1,5 +1,6 @@
 """The interface of every predictor: rows with prompts in, predicted performance out."""
 
+import contextlib
 import logging
 import os
 import re
@@ -18,6 +19,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_files.errors import in_a_line
 from pqpp_files.paths import expanded
+from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
 from pqpp_models.prompts import COLUMN, read_prompts, text_in
@@ -33,6 +35,7 @@ from pqpp_models.targets import TARGETS, resolve_targets
 
 _log = logging.getLogger(__name__)
 
+_FEW = 32
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
 FAR = "not read as plain English"
@@ -98,8 +101,8 @@ class Predictor(ABC):
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """Of each group of columns a row must hold at least one."""
     chunk_size: int = 4096
-    """Rows that are scored at a time: bounds the memory. It may change the last digits of a
-    prediction (3e-7), since sums over batches of another shape round otherwise."""
+    """Rows that are scored at a time: bounds the memory. Of a network on torch it may change the
+    last digits of a prediction (3e-7), since sums over batches of another shape round otherwise."""
 
     def __repr__(self) -> str:
         targets = SCORE if self.one_score else ", ".join(self.targets)
@@ -341,14 +344,16 @@ class Predictor(ABC):
                 ", ".join(unlearned),
                 self.called,
             )
-        for places, part in self._parts(read, progress):
-            measured = self._measure(part, asked) if uncertainty else None
-            scores = self._score(part, asked) if measured is None else measured.values
-            values[places] = from_parts(scores, asked, self.record.means)[:, : len(chosen)]
-            if measured is not None:
-                # A mean keeps the deviation fitted to it: errors of parts are correlated.
-                deviations[places] = measured.deviations[:, : len(chosen)]
-                distance[places], uncertain.far[places] = measured.distance, measured.far
+        # Products of a few rows are too small for threads.
+        with one_blas_thread() if len(read) > _FEW else contextlib.nullcontext():
+            for places, part in self._parts(read, progress):
+                measured = self._measure(part, asked) if uncertainty else None
+                scores = self._score(part, asked) if measured is None else measured.values
+                values[places] = from_parts(scores, asked, self.record.means)[:, : len(chosen)]
+                if measured is not None:
+                    # A mean keeps the deviation fitted to it: errors of parts are correlated.
+                    deviations[places] = measured.deviations[:, : len(chosen)]
+                    distance[places], uncertain.far[places] = measured.distance, measured.far
         return uncertain
 
     def was_fitted_to(

@@ -22,6 +22,7 @@ from pqpp_datasets.target_columns import measure_of
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_files.read_table import read_table
+from pqpp_files.threads import one_blas_thread
 from pqpp_models.bench.given import KEYS, named_predictor, named_predictors, values_by_prompt
 from pqpp_models.bench.protocol import (
     Cell,
@@ -279,6 +280,7 @@ def load_predictors(
     return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
+@one_blas_thread()
 def bench(
     predictors: Any = None,
     targets: Any = None,

@@ -12,6 +12,8 @@ AnyFloats = TypeVar("AnyFloats", Singles, Floats)
 Arrays = dict[str, NDArray[Any]]
 INT8_SCALE = 127.0
 """What int8 vectors and points are divided by."""
+_OF_WEIGHTS, _OF_ROWS = 2.0**24, 2.0**20
+_ROWS = 512
 
 
 def unit(array: ArrayLike) -> Singles:
@@ -22,6 +24,34 @@ def unit(array: ArrayLike) -> Singles:
     """
     values = np.asarray(array, dtype=np.float32)
     return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
+
+
+def on_grid(weights: ArrayLike) -> Floats:
+    """Round to multiples of 2**-24, as numbers of float16 are: weights of an `exact_product`.
+
+    >>> float(on_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
+    True
+    """
+    return np.rint(np.asarray(weights, np.float64) * _OF_WEIGHTS) / _OF_WEIGHTS
+
+
+def exact_product(rows: NDArray[Any], weights: Floats) -> Singles:
+    """Return ``rows @ weights``, of which a row is the same whatever rows are beside it.
+
+    BLAS adds up in an order that depends on the number of rows, on its threads and on the
+    processor. Rows are rounded to multiples of 2**-20, so that sums below 512 have no error in any
+    order; weights must come of `on_grid`, or be whole numbers.
+
+    >>> rows = np.random.default_rng(0).random((9, 300))
+    >>> weights = on_grid(rows[:2].T)
+    >>> bool((exact_product(rows, weights)[:1] == exact_product(rows[:1], weights)).all())
+    True
+    """
+    product = np.empty((len(rows), weights.shape[1]), np.float32)
+    for start in range(0, len(rows), _ROWS):
+        part = np.multiply(rows[start : start + _ROWS], _OF_ROWS, dtype=np.float64)
+        product[start : start + _ROWS] = np.rint(part) / _OF_ROWS @ weights
+    return product
 
 
 def squared_distances(rows: AnyFloats, points: AnyFloats) -> AnyFloats:

@@ -24,7 +24,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import read_contents
 from pqpp_models.targets import Z90, resolve_targets, target_limits
-from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed
+from pqpp_models.text.arrays import Arrays, Floats, Singles, exact_product, prefixed
 from pqpp_models.text.reading.known_words import KnownWords, repeats
 from pqpp_models.text.reading.words import WordTables, kinds_of_prompts
 
@@ -72,8 +72,8 @@ class CalibratedPredictor(Predictor):
 
     @property
     @abstractmethod
-    def reference_points(self) -> Singles:
-        """The points of training prompts, of length one, one a column."""
+    def reference_points(self) -> NDArray[Any]:
+        """The points of training prompts, of length one and `on_grid`, one a column."""
 
     @abstractmethod
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -244,19 +244,20 @@ def spread_columns(
     return np.stack([ones, away, np.abs(away), *(ones * row[:, None] for row in of_rows)], axis=2)
 
 
-def distance_to_nearest(vectors: Singles, points: Singles, own: bool = False) -> Floats:
+def distance_to_nearest(vectors: Singles, points: NDArray[Any], own: bool = False) -> Floats:
     """Return one minus the mean cosine of each unit vector to the `NEAREST` of some points.
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors too, one a column: shape ``(size, points)``.
+        points: unit vectors too, one a column: shape ``(size, points)``; of `on_grid`, if a
+            distance must not depend on the vectors beside it.
         own: whether a vector that is one of the points is left out there.
 
     >>> distance_to_nearest(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
     """
     most = min(NEAREST, points.shape[1])
-    cosines = vectors @ points
+    cosines = exact_product(vectors, points)
     if own:
         cosines[cosines >= SAME] = -1
     near = np.partition(cosines, -most, axis=1)[:, -most:]

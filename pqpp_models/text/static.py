@@ -11,7 +11,6 @@ A deeper layer over the hidden one may add to the last scores.
 """
 
 import unicodedata
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -26,7 +25,16 @@ from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_models import registry
 from pqpp_models.targets import TARGETS
-from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unit, unprefixed
+from pqpp_models.text.arrays import (
+    INT8_SCALE,
+    Floats,
+    Singles,
+    exact_product,
+    on_grid,
+    prefixed,
+    unit,
+    unprefixed,
+)
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
     read_calibrated,
@@ -136,7 +144,7 @@ DEEPER = ("deeper", "added")
 """Layers that a network may have beside: one over the hidden one, and what it adds to scores."""
 
 _REACH = 3
-_TOKENS_A_BATCH = 1024
+_AT_ONCE, _IN_CACHE = 512, 32  # prompts
 
 
 class StaticNetwork:
@@ -164,8 +172,10 @@ class StaticNetwork:
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
             kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
-            self._kernels[layer] = kernel.reshape(len(kernel), -1)
+            self._kernels[layer] = on_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
+        for layer in layers[2:]:
+            self._kernels[layer] = on_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
@@ -173,57 +183,85 @@ class StaticNetwork:
         return scores, points
 
     def layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
-        """Return scores, points, the mean vectors of the pieces, and the hidden layer."""
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for place, row in enumerate(encoded):
-            by_length[len(row)].append(place)
-        sizes = [len(self.weights[f"{name}.bias"]) for name in ("scores", "point", "hidden")]
-        sizes.insert(2, self.pieces.shape[1])
-        layers = tuple(np.empty((len(encoded), size), dtype=np.float32) for size in sizes)
-        # Most pieces stand in many prompts: what the first layer makes of one is computed once.
-        flat = np.fromiter(chain.from_iterable(encoded), np.int64)
-        distinct, flat = np.unique(flat, return_inverse=True)
-        scales = self.scales[distinct][:, None]
-        vectors: Singles = np.multiply(self.pieces[distinct], scales, dtype=np.float32)
-        products: Singles = vectors @ self._kernels["first"]
-        ends = np.cumsum([0, *map(len, encoded)])
-        for length, places in by_length.items():
-            size = max(1, _TOKENS_A_BATCH // length)
-            for start in range(0, len(places), size):
-                batch = places[start : start + size]
-                rows = flat[ends[batch][:, None] + np.arange(length)]
-                values = self._run(vectors[rows], products[rows])
-                for layer, part in zip(layers, values, strict=True):
-                    layer[batch] = part
-        scores, points, vectors, hidden = layers
-        return scores, unit(points), vectors, hidden
+        """Return scores, points, the mean vectors of the pieces, and the hidden layer.
 
-    def _run(self, vectors: Singles, products: Singles) -> tuple[Singles, ...]:
-        """Run prompts of one length, from the vectors and first products of their pieces."""
-        phrases = np.maximum(self._convolved("first", products), 0)
-        # Of three dimensions numpy would make a small product a prompt, each on all cores.
-        second = phrases.reshape(-1, phrases.shape[2]) @ self._kernels["second"]
-        phrases += np.maximum(self._convolved("second", second.reshape(products.shape)), 0)
-        count = np.full((len(vectors), 1), vectors.shape[1], np.float32)
-        parts = [phrases.sum(axis=1) / count, phrases.max(axis=1), vectors.sum(axis=1) / count]
-        pooled = np.concatenate([*parts, np.log(count)], axis=1)
+        Those of a prompt are the same whatever prompts are beside it.
+        """
+        sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
+        starts = range(0, len(encoded), _AT_ONCE)
+        parts = [self._pooled(encoded[start : start + _AT_ONCE]) for start in starts]
+        pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
         hidden = np.maximum(self._linear("hidden", pooled), 0)
         scores, points = self._linear("scores", hidden), self._linear("point", hidden)
         if "added.bias" in self.weights:
             added = self._linear("added", np.maximum(self._linear("deeper", hidden), 0))
             scores[:, -added.shape[1] :] += added
-        return scores, points, parts[2], hidden
+        return scores, unit(points), pooled[:, sizes[0] : -1].copy(), hidden
+
+    def _pooled(self, encoded: Sequence[Sequence[int]]) -> Singles:
+        """Return the phrases' means and maxima, the pieces' means and the logs of their counts."""
+        ends = np.cumsum([0, *map(len, encoded)])
+        distinct, own = np.unique(
+            np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
+        )
+        pieces = _and_none(self.pieces[distinct])
+        scales = _and_none(self.scales[distinct])[:, None]
+        vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
+        products = exact_product(pieces, self._kernels["first"]) * scales
+        # Many pieces stand between the same ones: what the first layer makes of them is one.
+        before, after = _neighbours(own, ends)
+        codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
+        _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
+        sums = self._convolved("first", products, before[first], own[first], after[first])
+        phrases = _and_none(np.maximum(sums, 0))
+        products = exact_product(phrases, self._kernels["second"])
+        before, after = _neighbours(threes, ends)
+        count = np.diff(ends).astype(np.float32)[:, None]
+        pooled = np.empty((len(encoded), 2 * phrases.shape[1] + vectors.shape[1] + 1), np.float32)
+        for at in range(0, len(encoded), _IN_CACHE):
+            part = slice(at, at + _IN_CACHE)
+            of = slice(ends[at], ends[min(at + _IN_CACHE, len(encoded))])
+            starts = ends[:-1][part] - ends[at]
+            sums = self._convolved("second", products, before[of], threes[of], after[of])
+            longer = phrases[threes[of]] + np.maximum(sums, 0)
+            parts = (
+                np.add.reduceat(longer, starts) / count[part],
+                np.maximum.reduceat(longer, starts),
+                np.add.reduceat(vectors[own[of]], starts) / count[part],
+                np.log(count[part]),
+            )
+            np.concatenate(parts, axis=1, out=pooled[part])
+        return pooled
 
     def _linear(self, layer: str, rows: Singles) -> Singles:
-        return rows @ self.weights[f"{layer}.weight"].T + self.weights[f"{layer}.bias"]
+        return exact_product(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
-    def _convolved(self, layer: str, products: Singles) -> Singles:
-        """Add up what each piece, the one before and the one after make of the layer's kernel."""
-        before, own, after = np.split(products, _REACH, axis=2)
-        sums = own + self.weights[f"{layer}.bias"]
-        sums[:, 1:] += before[:, :-1]
-        sums[:, :-1] += after[:, 1:]
+    def _convolved(self, layer: str, products: Singles, *places: NDArray[np.int64]) -> Singles:
+        """Add up what each piece, the one before and the one after make of the layer's kernel.
+
+        Args:
+            layer: the layer.
+            products: what pieces make of its kernel, and at last what none does.
+            places: of those before, of their own, and of those after; -1 for none.
+        """
+        before, own, after = np.split(products, _REACH, axis=1)
+        sums: Singles = own[places[1]] + self.weights[f"{layer}.bias"]
+        sums += before[places[0]]
+        sums += after[places[2]]
         return sums
+
+
+def _and_none(rows: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([rows, np.zeros_like(rows[:1])])
+
+
+def _neighbours(
+    pieces: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pieces before and after each one in its prompt, -1 where there is none."""
+    before, after = np.roll(pieces, 1), np.roll(pieces, -1)
+    before[ends[:-1]] = after[ends[1:] - 1] = -1
+    return before, after
 
 
 def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
@@ -278,9 +316,9 @@ class StaticPredictor(CalibratedPredictor):
     further_facts = (_FEWER, _COSTS)
 
     @cached_property
-    def reference_points(self) -> Singles:
+    def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return self.references.astype(np.float32).T / INT8_SCALE
+        return on_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in.
@@ -305,28 +343,26 @@ class StaticPredictor(CalibratedPredictor):
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.
 
-        Scores of the rule are the lowest of all that asks for less.
+        Those of `no_easier_with_more` are the lowest of all texts that ask for less.
         """
-        singles, points = self.network(self._encode(prompts))
-        scores = singles.astype(np.float64)
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
-        costs = np.array([self.length_costs.get(name, 0.0) for name in self.no_easier_with_more])
-        others: list[str] = []
-        owners: list[int] = []
-        for at, prompt in enumerate(prompts if columns else ()):
-            texts = asking_less(prompt)
-            asked = log_asked(prompt)
-            if texts == [prompt] and not asked:
-                continue
-            is_itself = texts[-1] == prompt
-            scores[at, columns] = scores[at, columns] - asked * costs if is_itself else np.inf
-            others += texts[: len(texts) - is_itself]
-            owners += [at] * (len(texts) - is_itself)
-        if others:
-            logs = np.array([log_asked(text) for text in others])
-            lowered = self.network(self._encode(others))[0][:, columns] - np.outer(logs, costs)
-            np.minimum.at(scores, np.ix_(owners, columns), lowered)
-        return scores, points
+        costs = [self.length_costs.get(name, 0.0) for name in self.no_easier_with_more]
+        lower = [asking_less(prompt) if columns else (prompt,) for prompt in prompts]
+        pairs = zip(prompts, lower, strict=True)
+        # Many have the same below them: "90 dogs" and "95 dogs".
+        places = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
+        places = {text: place for place, text in enumerate(places)}
+        scores, points = self.network(self._encode(list(places)))
+        own = [places[prompt] for prompt in prompts]
+        found = scores[own].astype(np.float64)
+        if columns:
+            asked = np.outer([log_asked(text) for text in places], costs)
+            below = (scores[:, columns] - asked)[
+                [places[text] for texts in lower for text in texts]
+            ]
+            starts = np.cumsum([0, *map(len, lower[:-1])])
+            found[:, columns] = np.minimum.reduceat(below, starts)
+        return found, points[own]
 
     def _unread(self, text: str) -> str:
         beyond = self.tokens.beyond(text).split()

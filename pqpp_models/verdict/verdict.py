@@ -293,11 +293,19 @@ def predict_and_judge(
     for row, prompt in enumerate(read):
         costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
-        said = _level_and_sentence(whys[row], people[row], known)
-        numbers: Any = (people[row], captions[row], known, deviations[row])
+        level, sentence = _level_and_sentence(whys[row], people[row], known)
         verdicts.append(
             PromptVerdict(
-                prompt.text, target, float(values[row]), *said, *numbers, ignored[row] or ""
+                prompt.text,
+                target,
+                float(values[row]),
+                level,
+                sentence,
+                people[row],
+                captions[row],
+                known,
+                deviations[row],
+                ignored[row] or "",
             )
         )
     return columns, PromptVerdicts(verdicts)

@@ -1,5 +1,6 @@
 """`pqpp predict` from shard to shard, killed and run again."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -56,11 +57,19 @@ def test_a_shard_has_what_the_command_says_without_shards(prompts, tmp_path):
              "--targets", "mean_hbpp", "--output", str(tmp_path / "p.parquet")]  # fmt: skip
     assert main(whole) == 0
     for name in ("mean_hbpp", "id"):
-        found, expected = kept[name].to_pylist(), pq.read_table(tmp_path / "p.parquet")[name]
-        assert found == pytest.approx(expected.to_pylist(), abs=2e-6)
+        assert kept[name].to_pylist() == pq.read_table(tmp_path / "p.parquet")[name].to_pylist()
     errors = rows["error"].to_pylist()
     assert errors[7] == "the prompt is a NoneType, not a text"
     assert errors[9] == "the prompt is blank"
+
+
+def test_threads_and_workers_change_no_byte(prompts, tmp_path):
+    for threads, workers in (("1", "1"), ("4", "1"), ("4", "2")):
+        output = tmp_path / (threads + workers)
+        words = command(prompts, output, "--workers", workers, "--uncertainty")
+        told = {**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        subprocess.run([sys.executable, "-m", "pqpp_cli.main", *words], check=True, env=told)
+        assert contents(output) == contents(tmp_path / "11")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,10 @@ _SHORT_TEXT = 4
 _CONFLICT = 2.0
 """In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `log_asked` .27."""
 
+_KEPT = 1 << 10
+
+Way = Callable[[str], Sequence[str]]
+
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
@@ -171,24 +175,40 @@ def _singular(word: str) -> str:
     return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zes")) else word[:-1]
 
 
-def with_fewer_things(text: str) -> list[str]:
+def with_fewer_things(text: str) -> tuple[str, ...]:
     """Return a text with each count of things put in words, as it is and lower, down to one.
 
     Numbers above twelve are twelve. Where there are more than two counts the first two are lowered.
     A text without a count is returned alone, as it came.
 
     >>> with_fewer_things("3 dogs")
-    ['a dog', 'two dogs', 'three dogs']
+    ('a dog', 'two dogs', 'three dogs')
     >>> len(with_fewer_things("a hundred dogs and two cats")), with_fewer_things("a red dog")
-    (24, ['a red dog'])
+    (24, ('a red dog',))
     """
-    counts = counts_in(text)
-    if not counts:
-        return [text]
-    lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counts)
-    numbers = [min(count.number, _MOST_THINGS) for count in counts]
-    ranges = [range(min(low, n), n + 1) for low, n in zip(lowest, numbers, strict=False)]
-    return [_with_numbers(text, counts, chosen) for chosen in product(*ranges)]
+    counted: list[tuple[int, str, str, str]] = []
+    at = 0
+    for count in counts_in(text):
+        start, end = count.thing
+        number = min(count.number, _MOST_THINGS)
+        counted.append((number, text[at : count.start], text[count.end : start], text[start:end]))
+        at = end
+    return _lowered(tuple(counted), text[at:]) if counted else (text,)
+
+
+@lru_cache(_KEPT)
+def _lowered(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
+    """Return texts with lower numbers: of each, what stands before and behind it, and the thing."""
+    lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
+    ways = []
+    for low, (most, before, between, thing) in zip(lowest, counted, strict=False):
+        single = between + _singular(thing)
+        article = "an" if single.lstrip()[:1] in "aeiou" else "a"
+        plural = f"{between}{thing}"
+        named = {number: f"{UNITS[number]}{plural}" for number in range(min(low, most), most + 1)}
+        named |= {1: f"{article}{single}"} if 1 in named else {}
+        ways.append([before + name for name in named.values()])
+    return tuple("".join((*chosen, rest)) for chosen in product(*ways))
 
 
 _NO_NAMES = (
@@ -200,6 +220,9 @@ _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
+)
+_PLAINLY = re.compile(
+    r"one|dozen|s of|plenty|(?:lot|crowd|bunch) of|many|several|numerous|countless"
 )
 _DOZENS = "eggs|roses|donuts|doughnuts|bagels|cookies|oysters|cupcakes"
 _BY_THE_DOZEN = re.compile(rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{_DOZENS})\b)")
@@ -215,7 +238,7 @@ def with_plain_numbers(text: str) -> list[str]:
     >>> with_plain_numbers("hundreds of dogs on a table")[:2]
     ['a dog on a table', 'dogs on a table']
     """
-    if QUOTED.search(text):
+    if not _PLAINLY.search(text) or QUOTED.search(text):
         return [text]
     for _, start, end in reversed(places_of_numbers(text)):
         name = _NAME_AFTER_ONE.match(text, end) if text[start:end] == "one" else None
@@ -232,33 +255,30 @@ def with_plain_numbers(text: str) -> list[str]:
     return [f"{before}{article} {single}{after}", before + text[match.end() :], text]
 
 
-def _with_numbers(text: str, counts: Sequence[Count], numbers: Sequence[int]) -> str:
-    """Return a text with other numbers of its things."""
-    parts, at = [], 0
-    for count, number in zip(counts, numbers, strict=True):
-        start, end = count.thing
-        thing = text[start:end]
-        between = text[count.end : start] + (_singular(thing) if number == 1 else thing)
-        article = "an" if between.lstrip()[:1] in "aeiou" else "a"
-        parts += [text[at : count.start], article if number == 1 else UNITS[number], between]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-def asking_less(text: str) -> list[str]:
+def asking_less(text: str) -> tuple[str, ...]:
     """Return a text with what it asks for put in one way, as it is and lower.
 
-    Fewer things that are counted, shorter lists, shorter texts to draw and plain places, in all
-    combinations while these are no more than 300. What holds none of it is returned alone.
+    Fewer things that are counted, shorter lists and texts to draw, plain places and usual colours,
+    in all combinations while these are no more than 300. What holds none of it is returned alone.
 
     >>> asking_less("a cat, a dog and a bird")
-    ['a cat', 'a cat and a dog', 'a cat, a dog and a bird']
+    ('a cat', 'a cat and a dog', 'a cat, a dog and a bird')
     >>> asking_less("a cup left of 2 pens")[-2:]
-    ['a cup near two pens', 'a cup left of two pens']
+    ('a cup near two pens', 'a cup left of two pens')
     """
-    texts = [text]
-    for lower in _WAYS:
-        lowered = [other for one in texts for other in lower(one)]
+    return _less_of(_by_each((with_plain_numbers, with_fewer_things), (text,)))
+
+
+@lru_cache(_KEPT)
+def _less_of(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return texts whose numbers are lowered with all else lower; many prompts have the same."""
+    ways = (with_shorter_texts, with_shorter_lists, with_plain_places, with_usual_colours)
+    return _by_each(ways, texts)
+
+
+def _by_each(ways: Sequence[Way], texts: tuple[str, ...]) -> tuple[str, ...]:
+    for lower in ways:
+        lowered = tuple(other for one in texts for other in lower(one))
         texts = lowered if len(lowered) <= _MOST_TEXTS else texts
     return texts
 
@@ -327,16 +347,6 @@ def with_usual_colours(text: str) -> list[str]:
         before = re.sub(r"\ban? $", article, plain[: conflict.start])
         plain = before + conflict.usual + plain[conflict.end :]
     return [text] if plain == text else [plain, text]
-
-
-_WAYS: tuple[Callable[[str], list[str]], ...] = (
-    with_plain_numbers,
-    with_fewer_things,
-    with_shorter_texts,
-    with_shorter_lists,
-    with_plain_places,
-    with_usual_colours,
-)
 
 
 def log_asked(text: str) -> float:

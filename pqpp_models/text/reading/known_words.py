@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -113,8 +114,8 @@ class KnownWords:
 
     def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
         self.words, self.letters = words, letters
-        self._levels = np.stack([words & 15, words >> 4], axis=1).ravel()
-        self._usual = letters.astype(np.float64) * (-_NEPERS / 255)
+        self._levels = np.stack([words & 15, words >> 4], axis=1).tobytes()
+        self._usual = letters.ravel().astype(np.float64) * (-_NEPERS / 255)
         # A prompt is asked for two or three times in a row, a word in many prompts.
         self.read = lru_cache(_TEXTS)(self._read_words)
         self._values = lru_cache(_CACHED)(self._values_of)
@@ -223,19 +224,20 @@ class KnownWords:
     def _oddity(self, word: str) -> float:
         """Return how unlike English the letters of a word are: 0 to 1."""
         odd = (_LIKE_WORDS - self._letters_in(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
-        return float(np.clip(odd, 0.0, 1.0))
+        return min(max(odd, 0.0), 1.0)
 
     def _letters_in(self, word: str) -> float:
         """Return the mean log of the share of each letter of a word after the two before it."""
-        return float(np.mean([self._usual[three] for three in _triples(word)]))
+        places = [(_SIZE * first + second) * _SIZE + last for first, second, last in _triples(word)]
+        return float(np.add.reduce(self._usual[places])) / len(places)
+
+    def _level_of(self, word: str) -> int:
+        return min(map(self._levels.__getitem__, _places(word)))
 
     def _knows(self, word: str) -> bool:
         """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
         return any(
-            self._levels[_places(stem)].min() > _ONE_TEXT
-            or _is_in("wordnet.bin", stem)
-            or _is_in("web.bin", stem)
-            for stem in _stems(word)
+            self._level_of(stem) > _ONE_TEXT or any(_in_lexicons(stem)) for stem in _stems(word)
         )
 
     def _share(self, prompt: str) -> float:
@@ -270,22 +272,21 @@ class KnownWords:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
         if word in ODD:
             return _ODD_VALUE
-        by_letters = (
-            (self._letters_in(word) - _LEAST_USUAL)
-            / (_USUAL_ENOUGH - _LEAST_USUAL)
-            * _MOST_BY_LETTERS
-        )
-        value = float(np.clip(by_letters, 0.0, _MOST_BY_LETTERS))
-        if any(_is_in("wordnet.bin", stem) for stem in _stems(word)):
+        stems = [(stem, self._level_of(stem)) for stem in _stems(word)]
+        if stems[0][1] == _LEVELS:
+            return 1.0
+        in_lexicons = {stem: _in_lexicons(stem) for stem, _ in stems}
+        if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
-        elif _is_in("web.bin", word):
-            value = max(value, _ON_WEB)
-        for stem in _stems(word):
-            level = self._levels[_places(stem)].min()
+        else:
+            usual = (self._letters_in(word) - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL)
+            value = min(max(usual * _MOST_BY_LETTERS, 0.0), _MOST_BY_LETTERS)
+            value = max(value, _ON_WEB * in_lexicons[word][1])
+        for stem, level in stems:
             # A stem that stands in a single text may be any slip of the pen, and what looks
             # like a word of the vocabulary but for its letters is a hash of others.
             if level > (_ONE_TEXT if stem != word else 0 if value else _VOCABULARY_LEVEL):
-                return max(value, float(level) / _LEVELS)
+                return max(value, level / _LEVELS)
         return value
 
     def tensors(self) -> dict[str, NDArray[np.uint8]]:
@@ -344,10 +345,10 @@ def _tokens_of(part: str) -> _Tokens:
     return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
-def _places(word: str) -> NDArray[np.int64]:
+def _places(word: str) -> list[int]:
     code = int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
     mask = (1 << _BITS) - 1
-    return np.array([code >> (_BITS * number) & mask for number in range(_HASHES)])
+    return [code >> (_BITS * number) & mask for number in range(_HASHES)]
 
 
 def _triples(word: str) -> list[tuple[int, int, int]]:
@@ -379,24 +380,30 @@ def lexicon_of(words: Iterable[str], size: int) -> NDArray[np.uint8]:
     """
     bits = np.zeros(size, np.uint8)
     for word in words:
-        bits[_places_in_lexicon(word, size)] = 1
+        bits[[number % size for number in _hashes(word)]] = 1
     return np.packbits(bits, bitorder="little")
 
 
 @cache
-def _lexicon(name: str) -> bytes:
-    return Path(__file__).with_name(name).read_bytes()
+def _lexicons() -> tuple[bytes, bytes]:
+    """Return the words of WordNet and of the web."""
+    here = Path(__file__).parent
+    return (here / "wordnet.bin").read_bytes(), (here / "web.bin").read_bytes()
 
 
-def _is_in(name: str, word: str) -> bool:
-    """Tell whether one of the lexicons has a word."""
-    bits = _lexicon(name)
-    return len(word) >= _SHORTEST_IN_LEXICON and all(
-        bits[at >> 3] >> (at & 7) & 1 for at in _places_in_lexicon(word, 8 * len(bits))
+def _in_lexicons(word: str) -> tuple[bool, bool]:
+    """Tell whether WordNet has a word, and whether the web has."""
+    if len(word) < _SHORTEST_IN_LEXICON:
+        return False, False
+    hashes = _hashes(word)
+    wordnet, web = (
+        all(bits[(n % (8 * len(bits))) >> 3] >> ((n % (8 * len(bits))) & 7) & 1 for n in hashes)
+        for bits in _lexicons()
     )
+    return wordnet, web
 
 
-def _places_in_lexicon(word: str, size: int) -> list[int]:
+def _hashes(word: str) -> tuple[int, ...]:
     length = 4 * _LEXICON_HASHES
     digest = hashlib.blake2b(word.encode("utf-8"), digest_size=length, person=b"lexicon")
-    return [int(part) % size for part in np.frombuffer(digest.digest(), "<u4")]
+    return struct.unpack(f"<{_LEXICON_HASHES}I", digest.digest())

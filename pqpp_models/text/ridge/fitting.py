@@ -21,6 +21,7 @@ from pqpp_backbones.foreign import field_of
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expanded
+from pqpp_files.threads import one_blas_thread
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -259,6 +260,7 @@ DEFAULT_ENCODER = "static-train"
 _MARGIN = 0.1  # by what share of the observed range predictions may leave it
 
 
+@one_blas_thread()
 def fit(
     prompts: Sequence[str],
     scores: ArrayLike,

@@ -19,7 +19,7 @@ from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
-from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, prefixed, unprefixed
+from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, on_grid, prefixed, unprefixed
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, texts_of
 from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -120,9 +120,9 @@ class RidgePredictor(CalibratedPredictor):
             self.known_words = seen
 
     @cached_property
-    def reference_points(self) -> Singles:
+    def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return self.references.astype(np.float32).T / INT8_SCALE
+        return on_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
@@ -141,7 +141,10 @@ class RidgePredictor(CalibratedPredictor):
         scores = scores + self.pieces.score(reading)
         for name, part in self.neighbours.items():
             scores = scores + part.score(getattr(reading, name))
-        return scores if reading.base is None else scores + self.base_slope * reading.base[:, None]
+        if reading.base is not None:
+            scores = scores + self.base_slope * reading.base[:, None]
+        # Beyond these digits a sum depends on the order that BLAS takes, by the rows beside it.
+        return scores.astype(np.float32).astype(np.float64)
 
     @property
     def far_means(self) -> str:

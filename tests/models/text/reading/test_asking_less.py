@@ -75,7 +75,7 @@ def test_a_place_is_never_easier_than_being_near(static):
     ],
 )
 def test_what_asks_for_less(text, less):
-    found = asking_less(text)
+    found = list(asking_less(text))
     assert found == less if less else len(found) == 5 and found[-1] == text
 
 

@@ -1,0 +1,49 @@
+"""How prompts are read, with a table as the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import read_contents
+from pqpp_models.registry import DEFAULT_PREDICTOR
+from pqpp_models.verdict.skills import skills_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read(prompts: Any) -> pd.DataFrame:
+    """Show how prompts are read, before anything is predicted.
+
+    Args:
+        prompts: One prompt, a list of them, or a table with a column `prompt`.
+
+    Returns:
+        One row a prompt: `prompt`; `content`, what its picture shall show; `set_aside`, what is not
+        read of it, by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to be
+        drawn; `asks`, what it asks beside its things, in words; `dialect`: `prose`, `tags`,
+        `garbled`, `empty` or the name of another language; and `unknown` words.
+
+    Raises:
+        PredictorError: The prompts are not readable.
+
+    Example:
+        >>> table = read(["(two red cats:1.2), 4k --no dogs", "ein Hund auf dem Sofa"])
+        >>> table.content.tolist(), table.dialect.tolist()
+        (['two red cats', 'ein Hund auf dem Sofa'], ['prose', 'German'])
+    """
+    import pandas as pd
+
+    static: Any = Predictor.from_pretrained(DEFAULT_PREDICTOR)
+    rows = []
+    for one in read_contents([prompts] if isinstance(prompts, str) else prompts):
+        words = static.known_words.read(one.normalised)
+        dialect = "tags" if one.is_tags else "prose"
+        if words.language or words.is_garbled or not one.content:
+            dialect = words.language or ("garbled" if one.content else "empty")
+        asks = [skill.says for skill in skills_in(one.content)]
+        cells = (one.text, one.content, one.not_read, one.unwanted, one.texts, asks, dialect)
+        rows.append((*cells, words.unknown))
+    names = ("prompt", "content", "set_aside", "unwanted", "texts", "asks", "dialect", "unknown")
+    return pd.DataFrame(rows, columns=names)

@@ -1,0 +1,25 @@
+"""One thread for linear algebra, and what was before again."""
+
+import numpy as np
+import pytest
+
+from pqpp_files.threads import one_blas_thread
+
+threadpoolctl = pytest.importorskip("threadpoolctl")
+
+
+def blas_threads():
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return {
+        one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"
+    }
+
+
+def test_one_thread_within_and_as_many_as_before_again():
+    with threadpoolctl.threadpool_limits(3, "blas"):
+        before = blas_threads()
+        with one_blas_thread():
+            with one_blas_thread():
+                assert blas_threads() == {1}
+            assert blas_threads() == {1}
+        assert blas_threads() == before != {1}
