@@ -162,12 +162,8 @@ def _things(tokens: list[_Token]) -> Iterator[range]:
 
 def _joins_modifiers(tokens: list[_Token], at: int) -> bool:
     """Tell whether "and" or a comma stands between two adjectives of one thing."""
-    return (
-        0 < at < len(tokens) - 1
-        and tokens[at].text.lower() in ("and", ",")
-        and tokens[at - 1].text.lower() in _WORDS["adjectives"]
-        and tokens[at + 1].text.lower() in _WORDS["adjectives"]
-    )
+    words = [token.text.lower() for token in tokens[at - 1 : at + 2]]
+    return words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]
 
 
 def _cuts(

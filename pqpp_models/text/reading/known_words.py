@@ -7,7 +7,8 @@ holds hashes of words and how usual three letters in a row are: no text.
 Beside it lie words of four letters or more, as `lexicon_of` gives them: `wordnet.bin` those of
 WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent ones of Google's corpus of web
 pages, as the package wordsegment has them (Apache-2.0), without slips of much commoner words and
-with those of `pqpp_backbones.prompt.styles`. Names are among these, but other languages' words too.
+with those of the lists in `pqpp_backbones/prompt`. Names are among these, but other languages'
+words too.
 """
 
 from __future__ import annotations
@@ -385,10 +386,9 @@ def lexicon_of(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 
 @cache
-def _lexicons() -> tuple[bytes, bytes]:
+def _lexicons() -> list[bytes]:
     """Return the words of WordNet and of the web."""
-    here = Path(__file__).parent
-    return (here / "wordnet.bin").read_bytes(), (here / "web.bin").read_bytes()
+    return [Path(__file__).with_name(name).read_bytes() for name in ("wordnet.bin", "web.bin")]
 
 
 def _in_lexicons(word: str) -> tuple[bool, bool]:
