@@ -329,7 +329,7 @@ def _why_none(prompt: Prompt, is_far: bool, ignored: str, predictor: Predictor) 
         kind = f"prompts with unknown words ({', '.join(unknown[:3])})"
     else:
         return ""
-    return f"how {kind} rank is hardly predicted"
+    return f"predictions hardly rank {kind}"
 
 
 def _level_and_sentence(
@@ -352,7 +352,7 @@ def _level_and_sentence(
     if named:
         link = ", though it " if is_easy else ": "
         return level, visible(f"{level}{link}{' and '.join(named)}")
-    return level, f"{level}: it asks nothing hard" if is_easy else f"{level}, for no single reason"
+    return level, f"{level}: nothing hard is asked" if is_easy else f"{level}, for no single reason"
 
 
 def _known(number: float) -> float | None:
