@@ -15,7 +15,7 @@ def one_blas_thread() -> Iterator[None]:
     """Let BLAS compute on one thread; also a decorator.
 
     Matrices of prompts are small: threads wait for one another, for several times the processor's
-    time. Those of torch are left as they are. Without threadpoolctl nothing changes.
+    time. Those of torch are left as they are.
 
     Example:
         >>> import numpy as np
@@ -23,23 +23,21 @@ def one_blas_thread() -> Iterator[None]:
         ...     int(np.ones(3) @ np.ones(3))
         3
     """
-    libraries = _libraries()
     with _LOCK:
-        is_first = libraries is not None and not _WITHIN
-        _WITHIN.append(libraries.limit(limits=1, user_api="blas") if is_first else None)
+        _WITHIN.append(None if _WITHIN else _libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
         with _LOCK:
-            if len(_WITHIN) == 1 and _WITHIN[0] is not None:
+            if len(_WITHIN) == 1:
                 _WITHIN[0].restore_original_limits()
-            _WITHIN.pop()
+                _WITHIN.clear()
+            else:
+                _WITHIN.pop()
 
 
 @cache
 def _libraries() -> Any:
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()

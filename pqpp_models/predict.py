@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import text_in
+from pqpp_models.prompts import read_prompts
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def predicted_columns(
     answer = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
         answer.values[answer.far] = answer.deviations[answer.far] = math.nan
-    columns: dict[str, Sequence[Any]] = {"prompt": list(map(text_in, read))}
+    columns: dict[str, Sequence[Any]] = {"prompt": read_prompts(read)}
     columns |= _by_name(chosen, answer.values)
     if uncertainty:
         columns |= _by_name([f"{target}_deviation" for target in chosen], answer.deviations)

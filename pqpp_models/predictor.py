@@ -22,7 +22,7 @@ from pqpp_files.paths import expanded
 from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import Explanation, explain_prompts
-from pqpp_models.prompts import COLUMN, read_prompts, text_in
+from pqpp_models.prompts import COLUMN, read_prompts
 from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
@@ -390,8 +390,8 @@ class Predictor(ABC):
         self, rows: list[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the rows whose prompts are not blank, and their places, some at a time."""
-        texts = map(text_in, rows)
-        known = [at for at, text in enumerate(texts) if not isinstance(text, str) or text.strip()]
+        texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
+        known = [at for at, text in enumerate(texts) if text.strip()]
         places = np.array(known, dtype=np.int64)
         starts: Iterable[int] = range(0, len(places), self.chunk_size)
         if progress:

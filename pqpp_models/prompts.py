@@ -37,7 +37,8 @@ def read_prompts(rows: Any) -> list[str]:
         raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
     columns, values = _column_names(rows), rows
     if columns is None:
-        values = [text_in(row) for row in rows]
+        values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
+        values = [str(value) if isinstance(value, Prompt) else value for value in values]
     elif COLUMN in columns:
         # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
         values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
@@ -54,17 +55,6 @@ def read_prompts(rows: Any) -> list[str]:
                 "drop the row"
             )
     return list(values)
-
-
-def text_in(row: Any) -> Any:
-    """Return the prompt of a row as it was typed.
-
-    >>> text_in({"prompt": "a cat"}), text_in(Prompt.read("a cat")), text_in("a cat")
-    ('a cat', 'a cat', 'a cat')
-    """
-    if isinstance(row, Prompt):
-        return row.text
-    return row.get(COLUMN) if isinstance(row, Mapping) else row
 
 
 def read_contents(rows: Any) -> list[Prompt]:

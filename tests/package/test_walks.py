@@ -5,6 +5,7 @@ import shutil
 import pytest
 from support.walk import walk
 
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_cli.main import main
 from pqpp_metrics.functional import reciprocal_rank
 
@@ -21,7 +22,7 @@ def test_a_prompt_is_read_once_and_scored(capsys):
     assert capsys.readouterr().out.count("5.000") == 2
     assert way.stops[0] == "pqpp_cli/predict.py" and way.stops[-1] == "pqpp_cli/output.py"
     assert "pqpp_models/measures/linguistic.py" in way.stops
-    assert len(way.stops) <= 10 and way.turns <= 3, way.stops
+    assert len(way.stops) <= 12 and way.turns <= 2, way.stops
 
 
 def test_a_question_is_predicted_and_judged(capsys):
@@ -31,7 +32,15 @@ def test_a_question_is_predicted_and_judged(capsys):
     assert (
         "pqpp_models/text/static.py" in way.stops and "pqpp_models/verdict/skills.py" in way.stops
     )
-    assert len(way.stops) <= 46 and way.turns <= 26, way.stops
+    assert len(way.stops) <= 35 and way.turns <= 18, way.stops
+
+
+def test_a_question_reads_each_prompt_once(monkeypatch):
+    read, texts = Prompt.read.__func__, []
+    counted = classmethod(lambda cls, text: texts.append(text) or read(cls, text))
+    monkeypatch.setattr(Prompt, "read", counted)
+    assert main(["predict", "nine red dogs left of a cat, 4k"]) == 0
+    assert len(texts) == len(set(texts)) > 2
 
 
 def test_the_name_of_a_dataset_reaches_its_loader(real_data, tmp_path):

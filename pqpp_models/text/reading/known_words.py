@@ -173,7 +173,10 @@ class KnownWords:
             return WordsRead(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._share(without_accents(prompt)))
-        return WordsRead(share, None, *self._unknown(prompt))
+        odd_share, unknown, named = self._unknown(prompt)
+        if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
+            share = 0.0
+        return WordsRead(share, None, odd_share, unknown)
 
     def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
@@ -203,24 +206,24 @@ class KnownWords:
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
-    def _unknown(self, prompt: str) -> tuple[float, list[str]]:
-        """Return the share of letters in odd words that are not known, and what is not known."""
+    def _unknown(self, prompt: str) -> tuple[float, list[str], int]:
+        """Return the share of letters in odd words, the words not known, and how many name."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokens_of(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
         is_other = not all(part.is_plain for part in parts)
         if not words or is_other:
-            return 0.0, []
+            return 0.0, [], 0
         if repeats(words):
-            return 1.0, []
+            return 1.0, [], 0
         named = [word for word in words if word not in FUNCTION_WORDS and word not in NUMBER_WORDS]
         if not named:
-            return float(not set(words) & set(NUMBER_WORDS)), []
+            return float(not set(words) & set(NUMBER_WORDS)), [], 0
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
         if len(unknown) == 1 < len(words):  # a name, a newer word or a slip: "a quokka"
-            return 0.0, unknown
+            return 0.0, unknown, len(named)
         odd = sum(len(word) * self._oddity(word) for word in unknown)
-        return odd / sum(map(len, named)), list(dict.fromkeys(unknown))
+        return odd / sum(map(len, named)), list(dict.fromkeys(unknown)), len(set(named))
 
     def _oddity(self, word: str) -> float:
         """Return how unlike English the letters of a word are: 0 to 1."""
