@@ -28,7 +28,8 @@ BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 STYLE = """
 body { font: 16px/1.3 sans-serif; color: #1a1a1a; margin: 12px 16px; }
 table { border-collapse: collapse; } th { color: #6b6b6b; font: 13px sans-serif; text-align: left; }
-td { padding: 7px 28px 7px 0; white-space: nowrap; } mark { padding: 2px 4px; border-radius: 3px; }
+td { padding: 7px 28px 7px 0; white-space: nowrap; }
+td + td { white-space: normal; } mark { padding: 2px 4px; border-radius: 3px; }
 mark small { font-size: 10px; } i { display: block; height: 9px; background: #fdae61; }
 i.easy { background: #6baed6; } div.bar { width: 400px; background: #e8e8e8; margin-bottom: 4px; }
 """
@@ -58,7 +59,7 @@ def draw(path: str) -> None:
         html = Path(folder) / "page.html"
         html.write_text(page(), encoding="utf-8")
         how = ["--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1.5"]
-        how += ["--window-size=1050,440", f"--screenshot={Path(path).absolute()}"]
+        how += ["--window-size=1050,480", f"--screenshot={Path(path).absolute()}"]
         subprocess.run([browser, *how, html.as_uri()], check=True)
 
 
