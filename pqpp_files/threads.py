@@ -31,9 +31,7 @@ def one_blas_thread() -> Iterator[None]:
         with _LOCK:
             if len(_WITHIN) == 1:
                 _WITHIN[0].restore_original_limits()
-                _WITHIN.clear()
-            else:
-                _WITHIN.pop()
+            _WITHIN.pop()
 
 
 @cache

@@ -134,9 +134,9 @@ _MADE = (
     r"(?:(?:digital|concept)\s+)?(?:art|artwork|painting|illustration|drawing|painted|drawn"
     r"|created|designed|illustrated|directed|photographed)\s+by"
 )
-_NOT_DONE = r"(?<!ed)(?<!en)(?<!ing)(?<!sit)(?<!hit)"
+_NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
-_NO_ARTICLE = "".join(rf"(?<!\b{word})" for word in _ARTICLES)
+_NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
 _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|holding)\s).)+"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
@@ -362,12 +362,13 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = _any_of(way for way in ways if " " in way or "-" in way)
     ending = re.compile(
-        rf"(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE})$"
+        rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE})$"
+        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{_any_of(names)}))$"
         rf"|{_NO_ARTICLE}\s+(?i:(?:{_any_of([*styles, *ways])})\s+style|{apart})$"
     )
     full_names = _any_of(name for name in names if " " in name)
     part = re.compile(
-        rf"(?:(?i:(?:an?\s+)?(?:{_any_of(ways)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?s)(?:(?i:(?:an?\s+)?(?:{_any_of(ways)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
         rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{_any_of(ways)}))"
@@ -393,7 +394,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     ending, whole = _patterns()
     if is_later and whole.fullmatch(part.strip(" ()")):
         return "", part
-    match = ending.search(part.rstrip())
+    part = part.strip()
+    match = ending.search(part)
     if match is None or len(part[: match.start()].split()) < _FEWEST_WORDS:
         return part, ""
     before, style = part[: match.start()], part[match.start() :]
