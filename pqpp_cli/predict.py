@@ -57,10 +57,9 @@ class Predict(
 
     A prompt unlike the plain English that the predictor was trained on is marked `far` and gets no
     prediction; --unread average gives it that of all prompts, or a lower one if its words are
-    garbled. Files have the columns `far` and
-    `distance` (to the training prompts). Weights, flags, LoRA tags, quotes around a prompt and
-    tails like "4k" are not read; --explain, and the column `ignored` in files, show what was left
-    out.
+    garbled. Files have the columns `far` and `distance` (to the training prompts). Weights, flags,
+    LoRA tags, quotes around a prompt, tails like "4k", styles and artists are not read; the column
+    `ignored` in files says what was left out.
 
     --explain leaves out one word or phrase at a time, so that the rest stays English, and says how
     the prediction of the first target changes. The changes are exact and do not add up; what is not
@@ -112,12 +111,7 @@ class Predict(
         if self.verdict:
             from pqpp_models.verdict.reference import read_reference
 
-            about = read_reference(predictor).target
-            if about not in (self.targets or (about,)):
-                raise PqppError(
-                    f"`verdict`: it is about {about}, and `targets` are "
-                    f"{', '.join(self.targets or ())}; name {about} too, or leave one option out"
-                )
+            read_reference(predictor)  # refused before anything is predicted
         source = self._source(predictor)
         if self.explain:
             self._explained(predictor, [])  # refused before anything is predicted
@@ -249,7 +243,7 @@ class Predict(
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:
-        """Predict some thousand prompts at a time, and write a table of all."""
+        """Predict some prompts at a time, and write a table of all."""
         from pqpp_models.predict import ordered_targets
 
         targets = ordered_targets(predictor, self.targets)
@@ -260,7 +254,7 @@ class Predict(
         for given, read, predicted, verdicts in self._answers(
             source, predictor, targets, typed, self.verdict
         ):
-            if verdicts:
+            if self.verdict:
                 predicted |= verdicts.as_columns()
             if self.explain:
                 explained = self._explained(predictor, read)

@@ -76,10 +76,16 @@ def _plain(kind: type):
     return made
 
 
+def _encode_latin1(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"it wants to encode by {encoding!r}, which is not allowed")
+    return text.encode("latin1")
+
+
 _STAND_INS = {
     **{("builtins", kind.__name__): _plain(kind) for kind in (int, float, str)},
     # How protocols 0 to 2 carry an array's bytes, by this encoding alone.
-    ("_codecs", "encode"): lambda text, encoding: str.encode(text, "latin1"),
+    ("_codecs", "encode"): _encode_latin1,
     ("numpy", "ndarray"): _ArrayType,
     ("numpy", "dtype"): _Dtype,
     **{(module, "_reconstruct"): lambda *_: _Array() for module in _NUMPY_MODULES},

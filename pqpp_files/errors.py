@@ -68,4 +68,4 @@ def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Ite
         raise
     except Exception as caught:
         reason = getattr(caught, "strerror", None) or in_a_line(caught, named=False)
-        raise error(f"{what} ({reason}); {remedy}") from None
+        raise error(f"{what} ({reason}); {remedy}") from caught

@@ -10,13 +10,13 @@ from typing import Any, Self
 from pqpp_backbones.training.reading import reading
 from pqpp_datasets.errors import BenchmarkError
 
-_AT_ONCE = 512
+_AT_ONCE = 2048
 _NAME_IT = "name it with `column`"
 
 
 @dataclass
 class PromptSource:
-    """Prompts, and the columns beside them, some hundred rows at a time.
+    """Prompts, and the columns beside them, some thousand rows at a time.
 
     Attributes:
         count: How many there are.
@@ -211,7 +211,7 @@ def _table(dataset: str, column: str) -> Any:
 
 
 def parts_of(rows: Any) -> Iterator[tuple[dict, Any]]:
-    """Give a dataset some hundred rows at a time: their columns, and the rows themselves.
+    """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
 
     Images are no column of a table of text. A dataset without rows is one empty part.
 

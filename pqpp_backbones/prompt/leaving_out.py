@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ _WORDS = {
     )
 }
 _AN = re.compile(r"(?!(?:uni|use|euro|one|ufo|ukul))[aeiou]|8|11\b|18\b|hour|honest|heir", re.I)
-_MOST = 64
+_MOST, _MOST_ATOMS = 64, 200
 
 
 class LeftOut(NamedTuple):
@@ -274,7 +275,9 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 def _placed(found: list[LeftOut], content: str, typed: str) -> Iterator[LeftOut]:
     """Give phrases with their places in a prompt as it was typed."""
-    here, there = list(_ATOM.finditer(content)), list(_ATOM.finditer(typed))
+    # What follows is cubic in the words of a prompt that repeats them.
+    here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
+    there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))
     form, typed_form = (
         [unicodedata.normalize("NFKC", match[0]).casefold() for match in some]
         for some in (here, there)

@@ -38,6 +38,7 @@ _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]+)(?:[\s,]+\1(?![\w'-])){2,}", re.I
 _STAND_IN = "\ue010{}\ue011"
 _STOOD_IN = re.compile("\ue010(\\d+)\ue011")
 _BLANKS = re.compile(r"\s+")
+_GAP = re.compile(r"\s{8,}")
 _LOOSE = re.compile(r"\s+([,.;])|([,;])(?:\s*[,;])+")
 _MOST_CHARACTERS = 20_000
 
@@ -141,6 +142,8 @@ _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|h
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
 """Words that stand before a style that no comma sets off; fewer are no content."""
+_MOST_STYLES, _LONGEST_STYLE = 4, 400
+"""Styles at the end of a part, and characters of one."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,7 @@ class Prompt:
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
+        rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         taken: Taken = defaultdict(list)
         quotations: list[str] = []
         if _SIGN.search(rest):
@@ -388,16 +392,17 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     >>> _split_style(" oil painting", True), _split_style("a house by Lake Como", False)
     (('', ' oil painting'), ('a house by Lake Como', ''))
     """
-    words = part.lower().strip(" ()").split()
-    if not words or not (words[-1] in _names()[3] or "by" in words or "style" in words):
-        return part, ""
-    ending, whole = _patterns()
-    if is_later and whole.fullmatch(part.strip(" ()")):
-        return "", part
-    part = part.strip()
-    match = ending.search(part)
-    if match is None or len(part[: match.start()].split()) < _FEWEST_WORDS:
-        return part, ""
-    before, style = part[: match.start()], part[match.start() :]
-    content, earlier = _split_style(before, is_later)
-    return content, earlier + style
+    style = ""
+    for _ in range(_MOST_STYLES):
+        words = part[-_LONGEST_STYLE:].lower().strip(" ()").split()
+        if not words or not (words[-1] in _names()[3] or "by" in words or "style" in words):
+            break
+        ending, whole = _patterns()
+        if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):
+            return "", part + style
+        part = part.strip()
+        match = ending.search(part, max(0, len(part) - _LONGEST_STYLE))
+        if match is None or len(part[: match.start()].split()) < _FEWEST_WORDS:
+            break
+        part, style = part[: match.start()], part[match.start() :] + style
+    return part, style

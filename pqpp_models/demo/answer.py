@@ -21,12 +21,7 @@ from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90, known_range
 from pqpp_models.verdict.reference import KEY
-from pqpp_models.verdict.verdict import (
-    UNREAD,
-    PromptVerdict,
-    PromptVerdicts,
-    predict_and_judge,
-)
+from pqpp_models.verdict.verdict import UNREAD, PromptVerdict, PromptVerdicts, predict_and_judge
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 """Prompts of a file, of a table, and side by side; characters of a prompt."""

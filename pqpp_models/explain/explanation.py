@@ -54,7 +54,7 @@ class Explanation:
     Attributes:
         prompt: The prompt as it was typed.
         target: What is predicted.
-        prediction: The prediction; NaN for a blank prompt.
+        prediction: The prediction; NaN for a prompt that is blank or not read.
         changes: One a phrase, in order. There are none where the prompt is a single word or is not
             read, and none for what was set aside.
     """
@@ -154,9 +154,9 @@ def explain_prompts(
     texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
     rows = predictor.read_rows([*read, *texts])[len(read) :]
     answer = predictor.answer(rows, chosen[:1], progress, predictor.knows_uncertainty)
-    values = dict(zip(texts, answer.values[:, 0].tolist(), strict=True))
     # Where the predictor does not read a text, its prediction is that of any other.
-    sure = dict(zip(texts, np.where(answer.far, np.nan, answer.values[:, 0]).tolist(), strict=True))
+    known = np.where(answer.far, np.nan, answer.values[:, 0]).tolist()
+    values = dict(zip(texts, known, strict=True))
     return [
         Explanation(
             prompt.text,
@@ -165,7 +165,7 @@ def explain_prompts(
             tuple(
                 Change(one.phrase, one.start, one.end, change)
                 for one in some
-                if (change := sure[content] - sure[one.rest]) == change
+                if (change := values[content] - values[one.rest]) == change
             ),
         )
         for prompt, content, some in zip(read, contents, left_out, strict=True)

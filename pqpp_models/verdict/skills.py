@@ -19,6 +19,7 @@ from pqpp_backbones.prompt.quoted import WantedText, places_of_texts
 from pqpp_models.text.reading.asking_less import (
     PLACES,
     counts_in,
+    listed,
     with_shorter_lists,
     with_usual_colours,
 )
@@ -102,6 +103,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     text: it writes “STOP”: nine red dogs left of a sign
     relation: it says where things are (“left of”): nine red dogs near a sign that says 'STOP'
     """
+    prompt = " ".join(prompt.split())
     texts = places_of_texts(prompt)
     masked = prompt
     for _, start, end in texts:
@@ -162,12 +164,7 @@ def _count(masked: str) -> tuple[str, list[Edit]]:
     for count in counts:
         article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
         edits.append((article.start() if article else count.start, count.end, ""))
-    return f"counts {_listed([_in_words(count.number) for count in counts])} things", edits
-
-
-def _listed(texts: Sequence[str]) -> str:
-    """Return texts as English lists them: "one, two and three"."""
-    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+    return f"counts {listed([_in_words(count.number) for count in counts])} things", edits
 
 
 def _text(masked: str, wanted: Sequence[WantedText]) -> tuple[str, list[Edit]]:
@@ -177,7 +174,7 @@ def _text(masked: str, wanted: Sequence[WantedText]) -> tuple[str, list[Edit]]:
         behind = _AFTER_TEXT.match(masked, end)
         edits.append((before.start() if before else start, behind.end() if behind else end, " "))
     texts = [text for text, _, _ in wanted]
-    quoted = _listed([f"“{text}”" for text in texts])
+    quoted = listed([f"“{text}”" for text in texts])
     if len(quoted) > 32:
         quoted = f"a text of {sum(len(text.split()) for text in texts)} words"
     return f"writes {quoted}", edits

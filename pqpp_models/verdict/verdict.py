@@ -260,7 +260,7 @@ def predict_and_judge(
     Args:
         predictor: One with a reference.
         rows: As for `predict`.
-        targets: Names, that of the verdict among them; all of the predictor's if left out.
+        targets: Names; all of the predictor's if left out. That of the verdict is added.
         uncertainty: Whether deviations are asked for; without them no doubt is told.
         unread: As for `predict`.
 
@@ -275,8 +275,9 @@ def predict_and_judge(
     asked = [skills_in(prompt.content) for prompt in read]
     plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
     count, target = len(read), reference.target
-    everything = predictor.read_rows([*read, *plain])
-    predicted = predicted_columns(predictor, everything, targets, uncertainty, unread=unread)
+    everything, wanted = predictor.read_rows([*read, *plain]), predictor.columns_for(targets)
+    names = dict.fromkeys((*wanted, target))
+    predicted = predicted_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     nothing = [None] * count
     far, ignored = columns.get("far", nothing), columns.get("ignored", nothing)
@@ -322,14 +323,14 @@ def _why_none(prompt: Prompt, is_far: bool, ignored: str, predictor: Predictor) 
     unknown = known.read(prompt.normalised).unknown if isinstance(known, KnownWords) else []
     unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
     if prompt.is_tags:
-        kind = "lists of tags"
+        kind = "tag lists"
     elif len(prompt.content.split()) > _MOST_WORDS:
         kind = f"prompts of more than {_MOST_WORDS} words"
     elif len(unknown) > _MOST_UNKNOWN:
-        kind = f"prompts with unknown words ({', '.join(unknown[:3])})"
+        kind = f"prompts with several unknown words ({', '.join(unknown[:3])})"
     else:
         return ""
-    return f"predictions hardly rank {kind}"
+    return f"{kind} are not ranked reliably"
 
 
 def _level_and_sentence(
@@ -352,7 +353,7 @@ def _level_and_sentence(
     if named:
         link = ", though it " if is_easy else ": "
         return level, visible(f"{level}{link}{' and '.join(named)}")
-    return level, f"{level}: nothing hard is asked" if is_easy else f"{level}, for no single reason"
+    return level, f"{level}: asks for nothing hard" if is_easy else f"{level}, for no single reason"
 
 
 def _known(number: float) -> float | None:

@@ -242,3 +242,16 @@ def test_one_prompt_is_answered_in_lines(capsys):
     names = [name.partition(" ")[0] for name in told if name != "not read"]
     assert names == ["alignment", "mean_hbpp", "mean_p10", "mean_rr"]
     assert told[next(name for name in told if name.startswith("mean_rr "))].startswith("reciprocal")
+
+
+def test_a_verdict_goes_with_any_target_and_with_no_rows(tmp_path):
+    from pqpp_cli.main import main
+
+    (tmp_path / "some.csv").write_text("prompt\na cat\n")
+    (tmp_path / "none.csv").write_text("prompt\n")
+    headers = []
+    for name in ("some", "none"):
+        words = ["--file", str(tmp_path / f"{name}.csv"), "--output", str(tmp_path / "out.csv")]
+        assert main(["predict", "--verdict", "--target", "mean_rr", *words]) == 0
+        headers.append((tmp_path / "out.csv").read_text().split("\n")[0].split(","))
+    assert headers[0] == headers[1] and {"mean_rr", "alignment", "level"} <= set(headers[0])

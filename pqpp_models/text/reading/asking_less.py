@@ -51,10 +51,6 @@ _SHORT_TEXT = 4
 _CONFLICT = 2.0
 """In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `log_asked` .27."""
 
-_KEPT = 1 << 10
-
-Way = Callable[[str], Sequence[str]]
-
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
@@ -196,7 +192,7 @@ def with_fewer_things(text: str) -> tuple[str, ...]:
     return _lowered(tuple(counted), text[at:]) if counted else (text,)
 
 
-@lru_cache(_KEPT)
+@lru_cache(1 << 10)
 def _lowered(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
     """Return texts with lower numbers: of each, what stands before and behind it, and the thing."""
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
@@ -269,14 +265,16 @@ def asking_less(text: str) -> tuple[str, ...]:
     return _less_of(_by_each((with_plain_numbers, with_fewer_things), (text,)))
 
 
-@lru_cache(_KEPT)
+@lru_cache(1 << 10)
 def _less_of(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return texts whose numbers are lowered with all else lower; many prompts have the same."""
     ways = (with_shorter_texts, with_shorter_lists, with_plain_places, with_usual_colours)
     return _by_each(ways, texts)
 
 
-def _by_each(ways: Sequence[Way], texts: tuple[str, ...]) -> tuple[str, ...]:
+def _by_each(
+    ways: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
+) -> tuple[str, ...]:
     for lower in ways:
         lowered = tuple(other for one in texts for other in lower(one))
         texts = lowered if len(lowered) <= _MOST_TEXTS else texts
@@ -290,12 +288,17 @@ def with_shorter_lists(text: str) -> list[str]:
         return [text]
     things = re.split(_SEPARATOR, match[0])
     return [
-        text[: match.start()] + _listed(things[: n + 1]) + text[match.end() :]
+        text[: match.start()] + listed(things[: n + 1]) + text[match.end() :]
         for n in range(len(things))
     ]
 
 
-def _listed(things: Sequence[str]) -> str:
+def listed(things: Sequence[str]) -> str:
+    """Return things as English lists them.
+
+    >>> listed(["one", "two", "three"])
+    'one, two and three'
+    """
     return " and ".join(filter(None, (", ".join(things[:-1]), *things[-1:])))
 
 

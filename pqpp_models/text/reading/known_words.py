@@ -157,13 +157,9 @@ class KnownWords:
 
         Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `garbled` is apart.
         """
-        weight = np.clip((self.shares(prompts) - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
-        others = [self.read(prompt).language is not None for prompt in prompts]
-        return np.where(others, 0.0, weight)
-
-    def shares(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how well the words of each prompt are known, on average: about 0 to 1."""
-        return np.array([self.read(prompt).share for prompt in prompts], dtype=np.float64)
+        read = [self.read(prompt) for prompt in prompts]
+        shares = np.array([0.0 if one.language else one.share for one in read])
+        return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
     def _read_words(self, prompt: str) -> WordsRead:
         share, language = self._share(prompt), None

@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+from pqpp_backbones.prompt.leaving_out import leave_one_out
 from pqpp_backbones.prompt.prompt import SET_ASIDE, Prompt
 from pqpp_datasets.prompt_text import normalise
 
@@ -58,3 +59,10 @@ def test_texts_that_prompts_want_drawn():
     assert len(WANTED) >= 150
     wrong = {p: read for p, texts in WANTED if (read := list(Prompt.read(p).texts)) != texts}
     assert wrong == {}
+
+
+@pytest.mark.parametrize("text", ["by Monet ", "in the style of ", "'a ", "(", "by Aa Bb ", "a, "])
+def test_no_text_is_too_long(text):
+    typed = "a cat " + text * 3000
+    assert Prompt.read(typed).content.startswith("a cat")
+    assert len(leave_one_out(Prompt.read(typed).content, typed)) <= 64

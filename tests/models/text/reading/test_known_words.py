@@ -13,6 +13,7 @@ from pqpp_models.text.reading.known_words import (
     KNOWN_WORDS_TENSORS,
     PLAIN_FROM,
     KnownWords,
+    WordsRead,
 )
 
 SENSE = Path(__file__).parents[2] / "sense"
@@ -43,30 +44,28 @@ def test_english_is_known_and_the_rest_is_not(known):
 def test_a_share_by_hand():
     # 'dog' stands in 63 of 63 texts: log2(64)/log2(65) = .997, 15 of 15 levels; 'qqq' is unknown.
     known = KnownWords.fit(["dog"] * 63)
-    assert known.shares(["dog"])[0] == 1.0
-    unknown = known.shares(["qqq"])[0]
+    assert known.read("dog").share == 1.0
+    unknown = known.read("qqq").share
     assert unknown < 0.1
     # Weights: 'dog' and 'qqq' three letters of four, '§' a half, code of six letters 6/4.
-    assert known.shares(["dog qqq"])[0] == pytest.approx((1 + unknown) / 2)
-    assert known.shares(["dog §"])[0] == pytest.approx(0.75 / 1.25)
-    assert known.shares(["dog f(x)=1"])[0] == pytest.approx((0.75 - 0.3 * 1.5) / 2.25)
-    assert known.shares(["dog 12"])[0] == 1.0
-    assert known.shares(["dog por"])[0] == pytest.approx((1 - 0.3) / 2)
+    assert known.read("dog qqq").share == pytest.approx((1 + unknown) / 2)
+    assert known.read("dog §").share == pytest.approx(0.75 / 1.25)
+    assert known.read("dog f(x)=1").share == pytest.approx((0.75 - 0.3 * 1.5) / 2.25)
+    assert known.read("dog 12").share == 1.0
+    assert known.read("dog por").share == pytest.approx((1 - 0.3) / 2)
 
 
-def test_the_weight_rises_in_a_line_between_the_limits(known):
-    known.shares = lambda prompts: np.array([0.0, FAR_BELOW, 0.45, PLAIN_FROM, 1.0])
-    try:
-        assert known.weights([""] * 5) == pytest.approx([0, 0, 0.5, 1, 1])
-    finally:
-        del known.shares
+def test_the_weight_rises_in_a_line_between_the_limits(known, monkeypatch):
+    monkeypatch.setattr(known, "read", lambda share: WordsRead(float(share), None, 0.0, []))
+    shares = ["0", str(FAR_BELOW), "0.45", str(PLAIN_FROM), "1"]
+    assert known.weights(shares) == pytest.approx([0, 0, 0.5, 1, 1])
 
 
 def test_words_of_a_vocabulary_and_forms_of_words_are_known_in_part(known):
-    viylin, houses, odd = known.shares(["viylin", "houses", "xq"])
+    viylin, houses, odd = (known.read(word).share for word in ("viylin", "houses", "xq"))
     assert FAR_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
     assert houses > PLAIN_FROM and odd == 0
-    assert known.shares(["ne"])[0] < FAR_BELOW  # too short to be a word
+    assert known.read("ne").share < FAR_BELOW  # too short to be a word
 
 
 def test_noise_put_into_prompts_lowers_them(known):
@@ -77,7 +76,7 @@ def test_noise_put_into_prompts_lowers_them(known):
         shares = []
         for count in (0, len(words) // 2, len(words)):
             made = ["".join(random.choice(letters, 7)) for _ in range(count)]
-            shares.append(known.shares([" ".join(words[count:] + made)])[0])
+            shares.append(known.read(" ".join(words[count:] + made)).share)
         assert shares[0] > shares[1] > shares[2] and shares[2] < FAR_BELOW
 
 
@@ -85,7 +84,7 @@ def test_arrays_round_trip_and_others_are_refused(known):
     tensors = known.tensors()
     again = KnownWords.from_tensors(tensors)
     prompts = [*TEXTS, *NOT_ENGLISH]
-    assert again.shares(prompts).tolist() == known.shares(prompts).tolist()
+    assert list(map(again.read, prompts)) == list(map(known.read, prompts))
     assert KnownWords.from_tensors({"other": np.zeros(1)}) is None
     assert sum(array.nbytes for array in tensors.values()) < 200_000
     for name in KNOWN_WORDS_TENSORS:
