@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 SET_ASIDE = (
     "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
-    "markdown", "quotes", "quality", "style", "repetition",
+    "markdown", "quotes", "emoji", "quality", "style", "repetition",
 )  # fmt: skip
 """What is set aside, by kind."""
 
-_SIGN = re.compile(
-    r"[\"'`“„«‘”»「『《*_#>\[\](){}<|~+\\]|--|[—–]|::|://|www\.|/imagine|:|\n|\b(?:AND|BREAK)\b"
-    r"|^\s*(?:[-•]|\d{1,2}[.)])\s"
-)
+_SIGNS = frozenset("\"'`“„«‘”»「『《*_#>[](){}<|~+\\—–:\n")
+_SIGN = re.compile(r"--|www\.|/imagine|\b(?:AND|BREAK)\b|^\s*(?:[-•]|\d{1,2}[.)])\s")
+_EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d\u20e3]+")
 _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]+)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
 _STAND_IN = "\ue010{}\ue011"
 _STOOD_IN = re.compile("\ue010(\\d+)\ue011")
@@ -91,13 +90,16 @@ unity contest winner on of and in 4 5
 _QUALITY_AND_BESIDE = _QUALITY.union(_BESIDE_WORDS.split())
 _LAST = "2k 4k 8k 16k 32k uhd hdr masterpiece artstation deviantart render engine"
 _LAST_WORDS = frozenset(_LAST.split())
+_CAMERAS = "canon nikon sony fujifilm fuji leica hasselblad kodak portra arri alexa panasonic lumix"
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    r"(?:(?:canon|nikon|sony|fujifilm|fuji|leica|hasselblad|kodak|portra|arri|alexa|panasonic|lumix)"
+    rf"(?:(?:{'|'.join(_CAMERAS.split())})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
 )
+_LENSES = frozenset(f"shot taken captured a an {_CAMERAS}".split())
+_BAD = frozenset(["bad", "extra", "missing", "deformed", "mutated"])
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
@@ -179,14 +181,20 @@ class Prompt:
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
-        rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         taken: Taken = defaultdict(list)
+        if not rest.isascii():
+            taken["emoji"] += _EMOJI.findall(rest)
+            rest = _EMOJI.sub(" ", rest)
+        if "  " in rest or "\n" in rest or "\t" in rest:
+            rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         quotations: list[str] = []
-        if _SIGN.search(rest):
+        if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
             rest = _without_syntax(rest, taken, quotations)
         rest = _without_repetition(_take_tails(_take_request(rest, taken), taken), taken)
 
         def as_typed(piece: str) -> str:
+            if not quotations:
+                return piece
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
 
         rest = as_typed(rest)
@@ -303,7 +311,8 @@ def _take_tails(text: str, taken: Taken) -> str:
         if style:
             endings["style"].append(style.strip())
         kind = _kind_of(part)
-        if match := _UNWANTED.fullmatch(part.strip(" ()")):
+        bare = part.strip(" ()")
+        if bare[:1] in "nNwW" and (match := _UNWANTED.fullmatch(bare)):
             endings["unwanted"].append(match[1])
         elif kind:
             endings[kind].append(part.strip())
@@ -319,14 +328,18 @@ def _take_tails(text: str, taken: Taken) -> str:
 def _kind_of(part: str) -> str:
     """Return what a part tells, an empty word for content."""
     bare = part.strip(" ()")
-    words = [word.lower().strip(".:") for word in _WORD.findall(bare)]
+    words = bare.lower().split()
     if not words:
         return ""
-    if _LENS.fullmatch(bare) or _BAD_PARTS.fullmatch(bare):
+    first = words[0].strip(",.:[]()")
+    is_lens = first in _LENSES or first[:1] in "f0123456789" or first[:3] == "iso"
+    if (is_lens and _LENS.fullmatch(bare)) or (first in _BAD and _BAD_PARTS.fullmatch(bare)):
         return "quality"
-    if _QUALITY_AND_BESIDE.issuperset(words) and not _QUALITY.isdisjoint(words):
-        return "quality"
-    return ""
+    if first not in _QUALITY_AND_BESIDE:
+        return ""
+    words = [word.strip(".:") for word in _WORD.findall(bare.lower())]
+    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _QUALITY.isdisjoint(words)
+    return "quality" if is_quality else ""
 
 
 def _without_ending(part: str, endings: Taken) -> str:
@@ -394,8 +407,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     """
     style = ""
     for _ in range(_MOST_STYLES):
-        words = part[-_LONGEST_STYLE:].lower().strip(" ()").split()
-        if not words or not (words[-1] in _names()[3] or "by" in words or "style" in words):
+        tail = part[-_LONGEST_STYLE:].lower().strip(" ()")
+        if not ("by" in tail or "style" in tail or tail[tail.rfind(" ") + 1 :] in _names()[3]):
             break
         ending, whole = _patterns()
         if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS
-from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_backbones.prompt.quoted import QUOTED, find_quotations
 from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import language_of
 from pqpp_models.text.reading.words import FUNCTION_WORDS, without_accents
@@ -116,7 +116,8 @@ class KnownWords:
     def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
         self.words, self.letters = words, letters
         self._levels = np.stack([words & 15, words >> 4], axis=1).tobytes()
-        self._usual = letters.ravel().astype(np.float64) * (-_NEPERS / 255)
+        usual = letters.astype(np.float64) * (-_NEPERS / 255)
+        self._usual = {three: value for three, value in np.ndenumerate(usual.tolist())}
         # A prompt is asked for two or three times in a row, a word in many prompts.
         self.read = lru_cache(_TEXTS)(self._read_words)
         self._values = lru_cache(_CACHED)(self._values_of)
@@ -204,7 +205,8 @@ class KnownWords:
 
     def _unknown(self, prompt: str) -> tuple[float, list[str], int]:
         """Return the share of letters in odd words, the words not known, and how many name."""
-        unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
+        unquoted = QUOTED.sub(" ", prompt) if find_quotations(prompt) else prompt
+        unquoted = unquoted.rstrip(ENDING)
         parts = [_tokens_of(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
         is_other = not all(part.is_plain for part in parts)
@@ -228,8 +230,8 @@ class KnownWords:
 
     def _letters_in(self, word: str) -> float:
         """Return the mean log of the share of each letter of a word after the two before it."""
-        places = [(_SIZE * first + second) * _SIZE + last for first, second, last in _triples(word)]
-        return float(np.add.reduce(self._usual[places])) / len(places)
+        triples = _triples(word)
+        return sum([self._usual[three] for three in triples]) / len(triples)
 
     def _level_of(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _places(word)))
@@ -248,33 +250,35 @@ class KnownWords:
         """
         total = weight = 0.0
         for part in prompt.split():
-            for size, value in self._values(part):
-                total += size * value
-                weight += size
+            value, size = self._values(part)
+            total += value
+            weight += size
         return total / weight if weight else 0.0
 
-    def _values_of(self, part: str) -> list[tuple[float, float]]:
-        """Return how much each token of a part between blanks counts, and how well it is known."""
+    def _values_of(self, part: str) -> tuple[float, float]:
+        """Return how well a part between blanks is known, by its weight, and this."""
         tokens = _tokens_of(part)
         if tokens.is_code:
-            size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT)
-            return [(size / _WHOLE_WEIGHT, _ODD_VALUE)]
-        values = []
+            size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+            return size * _ODD_VALUE, size
+        total = weight = 0.0
         for token in tokens.tokens:
             if not token[0].isalpha():
-                values.append((0.5, 0.0))  # of an odd sign
+                weight += 0.5  # of an odd sign
             elif token not in NUMBER_WORDS:
-                size = min(len(token), _WHOLE_WEIGHT)
-                values.append((size / _WHOLE_WEIGHT, self._value_of(token[:_LONGEST])))
-        return values
+                size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
+                total += size * self._value_of(token[:_LONGEST])
+                weight += size
+        return total, weight
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
         if word in ODD:
             return _ODD_VALUE
+        level = self._level_of(word)
+        if level >= _IN_WORDNET * _LEVELS:
+            return level / _LEVELS
         stems = [(stem, self._level_of(stem)) for stem in _stems(word)]
-        if stems[0][1] == _LEVELS:
-            return 1.0
         in_lexicons = {stem: _in_lexicons(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
@@ -386,19 +390,19 @@ def lexicon_of(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 @cache
 def _lexicons() -> list[bytes]:
-    """Return the words of WordNet and of the web."""
-    return [Path(__file__).with_name(name).read_bytes() for name in ("wordnet.bin", "web.bin")]
+    """Return the words of WordNet and of the web, a byte a bit."""
+    files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
+    packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
+    return [np.unpackbits(bits, bitorder="little").tobytes() for bits in packed]
 
 
+@lru_cache(_CACHED)
 def _in_lexicons(word: str) -> tuple[bool, bool]:
     """Tell whether WordNet has a word, and whether the web has."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hashes(word)
-    wordnet, web = (
-        all(bits[(n % (8 * len(bits))) >> 3] >> ((n % (8 * len(bits))) & 7) & 1 for n in hashes)
-        for bits in _lexicons()
-    )
+    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _lexicons())
     return wordnet, web
 
 
