@@ -85,13 +85,6 @@ class Registration:
         def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
             if task == ours and (model is None or isinstance(model, str)):
                 model = (named and _load(named)(model)) or model
-                if model is None:
-                    from pqpp_backbones.errors import ModelError
-
-                    raise ModelError(
-                        f"pipeline({task!r}) has no default model; give model=, a folder that a "
-                        "training script wrote or OWNER/REPOSITORY"
-                    )
             return original(task, model, *args, **options)
 
         holder: Any

@@ -185,16 +185,13 @@ class Prompt:
         if not rest.isascii():
             taken["emoji"] += _EMOJI.findall(rest)
             rest = _EMOJI.sub(" ", rest)
-        if "  " in rest or "\n" in rest or "\t" in rest:
-            rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
+        rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         quotations: list[str] = []
         if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
             rest = _without_syntax(rest, taken, quotations)
         rest = _without_repetition(_take_tails(_take_request(rest, taken), taken), taken)
 
         def as_typed(piece: str) -> str:
-            if not quotations:
-                return piece
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
 
         rest = as_typed(rest)

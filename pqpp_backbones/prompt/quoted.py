@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
@@ -27,19 +26,6 @@ QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PA
 
 Each way begins with its mark, so that a text without one is searched fast.
 """
-_MARKS = frozenset(pair[0] for pair in (*_PAIRS, "'", "‘"))
-
-
-@lru_cache(1 << 10)
-def find_quotations(text: str) -> tuple[re.Match[str], ...]:
-    """Return the matches of `QUOTED`, in order.
-
-    >>> [text_of(match) for match in find_quotations("'Stop' and “Go”")]
-    ['Stop', 'Go']
-    """
-    return () if _MARKS.isdisjoint(text) else tuple(QUOTED.finditer(text))
-
-
 _SURFACE = (
     r"(?:sign|poster|banner|label|shirt|sweater|hoodie|hat|cap|mug|cup|sticker|billboard|board|"
     r"blackboard|whiteboard|chalkboard|screen|marquee|graffiti|card|note|badge|button|cake|"
@@ -104,7 +90,7 @@ def places_of_texts(prompt: str) -> list[WantedText]:
     >>> places_of_texts("he reads a book"), places_of_texts("the dog's “bowl”")[0].text
     ([], 'bowl')
     """
-    quotations = [WantedText(text_of(match), *match.span()) for match in find_quotations(prompt)]
+    quotations = [WantedText(text_of(match), *match.span()) for match in QUOTED.finditer(prompt)]
     return quotations or [
         WantedText(text_of(match), *match.span(match.lastindex or 0))
         for match in _BARE.finditer(prompt)
@@ -122,5 +108,5 @@ def without_wrapping(prompt: str) -> str:
     match = _DOUBLED.fullmatch(bare) or _WRAPPED.fullmatch(bare)
     if match is None:
         return text
-    is_one_quotation = len(find_quotations(bare)) <= 1 or text[0] not in "'‘"
+    is_one_quotation = len(QUOTED.findall(bare)) <= 1 or text[0] not in "'‘"
     return without_wrapping(text_of(match)) if is_one_quotation else text

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, places_of_numbers
-from pqpp_backbones.prompt.quoted import find_quotations, text_of
+from pqpp_backbones.prompt.quoted import QUOTED, text_of
 
 PLACES = (
     re.compile(
@@ -102,7 +102,7 @@ def counts_in(text: str) -> tuple[Count, ...]:
     """
     if not _DIGIT.search(text) and _COUNTING.isdisjoint(_LETTERS.findall(text)):
         return ()
-    quotations = [match.span() for match in find_quotations(text)]
+    quotations = [match.span() for match in QUOTED.finditer(text)]
     counts: list[Count] = []
     for number in places_of_numbers(text):
         is_text = any(start < number.start < end for start, end in quotations)
@@ -234,7 +234,7 @@ def with_plain_numbers(text: str) -> list[str]:
     >>> with_plain_numbers("hundreds of dogs on a table")[:2]
     ['a dog on a table', 'dogs on a table']
     """
-    if not _PLAINLY.search(text) or find_quotations(text):
+    if not _PLAINLY.search(text) or QUOTED.search(text):
         return [text]
     for _, start, end in reversed(places_of_numbers(text)):
         name = _NAME_AFTER_ONE.match(text, end) if text[start:end] == "one" else None
@@ -284,7 +284,7 @@ def _by_each(
 def with_shorter_lists(text: str) -> list[str]:
     """Return a text with less and less of its first list of things; the last one has it whole."""
     match = _LIST.search(text) if ", " in text or " and " in text else None
-    if match is None or any(q.start() < match.end() for q in find_quotations(text)):
+    if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
         return [text]
     things = re.split(_SEPARATOR, match[0])
     return [
@@ -310,7 +310,7 @@ def with_shorter_texts(text: str) -> list[str]:
     """
     texts = [""]
     at = 0
-    for quotation in find_quotations(text):
+    for quotation in QUOTED.finditer(text):
         start, end = quotation.span(quotation.lastindex or 0)
         words = text[start:end].split()[:_MOST_WORDS]
         shorter = [text[at:start] + " ".join(words[: n + 1]) for n in range(len(words))]
@@ -331,7 +331,7 @@ def with_plain_places(text: str) -> list[str]:
     if _PLACE_WORDS.isdisjoint(_LETTERS.findall(text.lower())):
         return [text]
     parts, at = [], 0
-    for quotation in find_quotations(text):
+    for quotation in QUOTED.finditer(text):
         parts += [pattern.sub(plainly, text[at : quotation.start()]), quotation[0]]
         at = quotation.end()
     plain = "".join([*parts, pattern.sub(plainly, text[at:])])
@@ -361,6 +361,6 @@ def log_asked(text: str) -> float:
     >>> [round(log_asked(text), 2) for text in ("'STOP'", "'four times 4 is 16'", "two cats")]
     [0.0, 1.5, 0.69]
     """
-    letters = sum(len(text_of(quotation)) for quotation in find_quotations(text))
+    letters = sum(len(text_of(quotation)) for quotation in QUOTED.finditer(text))
     things = max((min(count.number, _MOST_THINGS) for count in counts_in(text)), default=1)
     return math.log(max(letters / _SHORT_TEXT, 1) * things) + _CONFLICT * bool(conflicts_in(text))

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS
-from pqpp_backbones.prompt.quoted import QUOTED, find_quotations
+from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import language_of
 from pqpp_models.text.reading.words import FUNCTION_WORDS, without_accents
@@ -205,8 +205,7 @@ class KnownWords:
 
     def _unknown(self, prompt: str) -> tuple[float, list[str], int]:
         """Return the share of letters in odd words, the words not known, and how many name."""
-        unquoted = QUOTED.sub(" ", prompt) if find_quotations(prompt) else prompt
-        unquoted = unquoted.rstrip(ENDING)
+        unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokens_of(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
         is_other = not all(part.is_plain for part in parts)
