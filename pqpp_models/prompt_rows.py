@@ -51,8 +51,8 @@ class PromptSource:
         """
         from pqpp_files.read_table import read_table
 
-        column = "prompt" if path == "-" else column
-        table = read_table(path, plain=column, remedy="" if path == "-" else _NAME_IT)
+        table = read_table(path, plain=column, remedy=_NAME_IT)
+        column = table.find(column)
         texts = table.texts(column)
 
         def parts(typed: bool) -> Iterator[tuple[dict, Any]]:
@@ -198,10 +198,13 @@ def _table(dataset: str, column: str) -> Any:
     from pqpp_files.read_table import read_table
 
     table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
-    texts = table.texts(column)
+    found, texts = table.find(column), table.texts(column)
     for name in table.columns:
         try:
-            arrays[name] = pa.array(texts if name == column else table.values(name))
+            is_prompts = name == found
+            arrays[column if is_prompts else name] = pa.array(
+                texts if is_prompts else table.values(name)
+            )
         except (pa.ArrowException, OverflowError) as error:
             raise BenchmarkError(
                 f"`dataset` {dataset}: the values of {name} are not of one type, or need more than "
