@@ -49,9 +49,14 @@ class PromptSource:
         Raises:
             FileError: The file cannot be read, or has no such column of texts.
         """
+        from pqpp_files.open_input import Input
         from pqpp_files.read_table import read_table
+        from pqpp_models.tool_prompts import read_tool_prompts
 
-        table = read_table(path, plain=column, remedy=_NAME_IT)
+        source = Input(path)
+        if (prompts := read_tool_prompts(source)) is not None:
+            return cls.of_words(prompts)
+        table = read_table(source, plain=column, remedy=_NAME_IT)
         column = table.find(column)
         texts = table.texts(column)
 
