@@ -150,8 +150,8 @@ class PromptOptions(ColumnOptions):
     """Prompts as words, or in a file.
 
     Attributes:
-        file: Read prompts from a text, CSV, TSV, JSON, JSONL or Parquet file (- is standard input,
-            one prompt on each line); its other columns stay in an output file.
+        file: Read prompts from a text, CSV, TSV, JSON, JSONL, Parquet or Excel file (- is standard
+            input); its other columns stay in an output file.
     """
 
     prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)

@@ -15,6 +15,7 @@ _EXTRAS = {
     "annotate": "fastapi itsdangerous multipart pwdlib sqlalchemy uvicorn",
     "assess": "cv2 httpx rapidocr",
     "foreign": "skops sentence_transformers",
+    "excel": "openpyxl",
     "richhf": "google_crc32c",
     "vistar": "lark",
     "ego-networks": "networkx",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pqpp_files.render_page import PARTS, BarCell, bar_table, render_page
-from pqpp_files.visible import visible
+from pqpp_files.visible import markdown_cell, visible
 from pqpp_files.write_table import table_text
 
 FIGURE_STYLES = ("table", "markdown", "latex", "csv", "json")
@@ -22,7 +22,7 @@ class Figures:
         title: For people.
         columns: Of every row; the first ones say what the row is about.
         rows: Column to a text, a number, or a triple of a rate and its interval.
-        digits: Of numbers, as people read them; zeros behind the third are left out.
+        digits: Of numbers, as people read them.
     """
 
     name: str
@@ -53,18 +53,10 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         shown = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
         return json.dumps({"tables": shown, "notes": list(notes)}, indent=1, ensure_ascii=False)
     if style == "csv":
-        cells = [
-            (table.name, number, column, list(value) if isinstance(value, tuple) else value)
-            for table in tables
-            for number, row in enumerate(table.rows)
-            for column, value in row.items()
-        ]
-        names = ("table", "row", "column", "value")
-        columns = {name: [cell[n] for cell in cells] for n, name in enumerate(names)}
-        return table_text("csv", columns)
+        flat = [{"table": table.name, **row} for table in tables for row in table.rows]
+        names = dict.fromkeys(name for row in flat for name in row)
+        return table_text("csv", {name: [row.get(name) for row in flat] for name in names})
     from tabulate import tabulate
-
-    from pqpp_files.visible import markdown_cell
 
     form, heading = _FORMS[style]
     readable = markdown_cell if form == "github" else visible
@@ -122,13 +114,13 @@ def _shown(value: Any, limits: tuple[float, float] | None, digits: int) -> str |
 
 
 def figure_text(value: Any, digits: int = 3) -> str:
-    """Return a cell as people read it: three digits, or more if wanted, an interval behind a rate.
+    """Return a cell as people read it: so many digits, an interval behind a rate.
 
     Example:
         >>> figure_text(0.5), figure_text(-0.0321), figure_text((0.5, 0.4, 1.0)), figure_text(12)
         ('.500', '-.032', '.500 .400-1.000', '12')
-        >>> figure_text(0.5, 5), figure_text(0.00093, 5)
-        ('.500', '.00093')
+        >>> figure_text(0.00093, 5)
+        '.00093'
     """
     if value is None:
         return ""
@@ -137,7 +129,5 @@ def figure_text(value: Any, digits: int = 3) -> str:
         return f"{rate} {low}-{high}"
     if isinstance(value, float):
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000
-        least = len(text) - digits + 3
-        text = text[:least] + text[least:].rstrip("0")
         return text.replace("0.", ".", 1) if abs(value) < 1 else text
     return str(value)

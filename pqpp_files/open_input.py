@@ -5,22 +5,19 @@ import contextlib
 import gzip
 import io
 import re
-import shutil
 import sys
-import tempfile
-import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError
-from pqpp_files.write_beside import naming
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How such text begins."""
-_BINARY = (".parquet",)
+_MOST = 1 << 30
+_BINARY = (".parquet", ".xlsx")
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
@@ -38,30 +35,39 @@ def names_input(path: str | Path) -> bool:
 class Input:
     """Bytes that can be read as often as is needed.
 
-    What can be read only once, a pipe or standard input, is copied to a temporary file, which goes
-    away with this object. What gzip packed is unpacked. Text in another encoding than UTF-8 is
-    given as UTF-8: UTF-16 that begins with its mark, and what `encoding` says.
+    What can be read only once, a pipe or standard input, is held in memory, at most a gibibyte.
+    What gzip packed is unpacked. Text in another encoding than UTF-8 is given as UTF-8: UTF-16 that
+    begins with its mark, and what `encoding` says.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
         check: Whether to `check` at once.
         encoding: Of the text, as Python calls it, where the caller has an option of that name.
+        standard: What is read as standard input, in place of it.
 
     Attributes:
         name: What messages call it.
         suffix: The end of the name that tells the format, small, without `.gz`.
+        remedy: What to do about text that cannot be read.
 
     Raises:
         FileError: There is no such file, or it is a folder.
 
     Example:
+        >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "run.trec.gz"
         >>> _ = path.write_bytes(gzip.compress(b"q Q0 d 1 2 t"))
         >>> Input(path).suffix, Input(path).read()
         ('.trec', b'q Q0 d 1 2 t')
     """
 
-    def __init__(self, path: str | Path, check: bool = True, encoding: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        check: bool = True,
+        encoding: str | None = None,
+        standard: BinaryIO | None = None,
+    ) -> None:
         self.is_standard = _STANDARD.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
         # The suffix of "-.csv" is that of a file called so.
@@ -69,12 +75,13 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
+        by_name = "name its encoding by --encoding, like latin-1 or utf-16"
+        self.remedy = "convert the file" if encoding is None else by_name
         self._is_utf_8 = self.suffix in _BINARY
-        self._once: BinaryIO | None = None
-        if self.is_standard:
-            self._once = getattr(sys.stdin, "buffer", None)  # no text: it knows no encoding
-            if self._once is None:
-                raise FileError(f"{self.name}: it is closed; pipe a file in, or name one")
+        self._data: bytes | None = None  # of what can be read only once, or was in another encoding
+        self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
+        if self.is_standard and self._standard is None:
+            raise FileError(f"{self.name}: it is closed; pipe a file in, or name one")
         if check:
             self.check()
 
@@ -85,12 +92,15 @@ class Input:
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: there is no such file; check its name")
 
-    def open(self) -> io.BufferedReader | gzip.GzipFile:
+    def open(self) -> Any:
         """Return the bytes from the first on."""
-        if self._once is None and not self.is_standard and not self._path.is_file():
-            self._once = self._path.open("rb")
-        if self._once is not None:
-            self._path, self._once = self._copied(self._once), None
+        if self._data is None and self.is_standard:
+            self._data = self._standard.read(_MOST + 1)
+        elif self._data is None and not self._path.is_file():
+            with self._path.open("rb") as pipe:
+                self._data = pipe.read(_MOST + 1)
+        if len(self._data or b"") > _MOST:
+            raise FileError(f"{self.name}: more than {_MOST:,} bytes came; give a file")
         if not self._is_utf_8:
             with self._unpacked() as file:
                 encoding = "utf-16" if file.read(2) in UTF_16 else self._encoding or "utf-8"
@@ -105,21 +115,19 @@ class Input:
                     raise FileError(
                         f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
                     ) from None
-                self._path = self._copied(io.BytesIO(text.encode("utf-8", "surrogatepass")))
+                self._data = text.encode("utf-8", "surrogatepass")
             self._is_utf_8 = True
         return self._unpacked()
 
-    def _unpacked(self) -> io.BufferedReader | gzip.GzipFile:
-        with self._path.open("rb") as file:
-            is_packed = file.read(2) == _PACKED
-        return gzip.open(self._path, "rb") if is_packed else self._path.open("rb")
-
-    @property
-    def remedy(self) -> str:
-        """What to do about text that cannot be read."""
-        if self._encoding is None:
-            return "convert the file"
-        return "name its encoding by --encoding, like latin-1 or utf-16"
+    def _unpacked(self) -> Any:
+        file: Any = self._path.open("rb") if self._data is None else io.BytesIO(self._data)
+        is_packed = file.read(2) == _PACKED
+        file.seek(0)
+        if not is_packed:
+            return file
+        packed = gzip.GzipFile(fileobj=file)
+        packed.myfileobj = file  # which is closed with it
+        return packed
 
     def read(self) -> bytes:
         """Return all bytes.
@@ -137,35 +145,3 @@ class Input:
             yield
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileError(f"{self.name}: a damaged gzip file ({error}); copy it again") from None
-
-    def _copied(self, file: BinaryIO) -> Path:
-        folder = tempfile.mkdtemp(prefix="pqpp-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        with naming(folder), Path(folder, "input").open("wb") as copy:
-            shutil.copyfileobj(file, copy)
-        return Path(folder, "input")
-
-
-class InputInMemory(Input):
-    """A text that is here already and touches no disk, as an input.
-
-    Args:
-        text: What would stand in the file.
-        name: What messages call it.
-        suffix: The end of a name that would tell the format.
-
-    Example:
-        >>> InputInMemory("a,b", "the table", ".csv").read()
-        b'a,b'
-    """
-
-    def __init__(self, text: str, name: str, suffix: str) -> None:
-        self.is_standard, self.name, self.suffix = False, name, suffix
-        self._data = text.encode("utf-8")
-
-    def check(self) -> None:
-        """Be there."""
-
-    def open(self) -> io.BufferedReader:
-        """Return the bytes from the first on."""
-        return io.BufferedReader(io.BytesIO(self._data))

@@ -15,11 +15,7 @@ from pqpp_files.errors import FileError
 _SIGNS = {
     b"PAR1": "Parquet",
     b"\x89PNG": "PNG",
-    b"\xff\xd8\xff": "JPEG",
-    b"GIF8": "GIF",
-    b"RIFF": "WebP",
     b"%PDF": "PDF",
-    b"\x93NUMPY": "NumPy",
     b"PK\x03\x04": "ZIP",
     b"\x1f\x8b": "gzip",
     b"SQLite format 3": "SQLite",
@@ -198,8 +194,8 @@ def check_output_folder(
         inputs: What is read for it, which must not lie in it.
 
     Raises:
-        FileError: It or what it shall lie in is a file, or cannot be written to; it holds something
-            else or an input; or its name is no text.
+        FileError: It or what it shall lie in is a file, or cannot be written to; or it holds
+            something else or an input.
 
     Example:
         >>> check_output_folder(__file__)
@@ -207,10 +203,6 @@ def check_output_folder(
         pqpp_files.errors.FileError: ...paths.py is a file; name a folder
     """
     place = expanded(folder)
-    try:
-        os.fspath(place).encode()
-    except UnicodeEncodeError:  # cards could not name it, and safetensors refuses it
-        raise FileError(f"{str(folder)!a} is not UTF-8; name another folder") from None
     target = behind_links(place).absolute()
     nearest = next(place for place in (target, *target.parents) if place.exists())
     if not nearest.is_dir():

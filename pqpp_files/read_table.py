@@ -5,8 +5,10 @@ ids in them too; `Table.values` says which columns hold numbers. Cells of JSON a
 the file says.
 """
 
+import functools
+import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
+    PROMPT_NAMES,
     UNNAMED,
     Columns,
     Format,
@@ -52,9 +55,21 @@ class Table:
         return name in self.columns
 
     def __getitem__(self, name: str) -> list:
-        if name not in self.columns:
+        return self.columns[self.find(name)]
+
+    def find(self, name: str) -> str:
+        """Return the name of a column; that of prompts may also be the only usual one.
+
+        Raises:
+            FileError: There is no such column.
+        """
+        if name in self.columns:
+            return name
+        usual = find_prompts(self.columns) if name == "prompt" else None
+        if usual is None:
             raise _no_column(self._source, [name], self._remedy)
-        return self.columns[name]
+        say_assumed(self.path, f"column {usual}")
+        return usual
 
     def place_of(self, row: int) -> str:
         """Say in words where a row stands, counted from 0: `votes.csv, line 12`."""
@@ -113,6 +128,23 @@ class Table:
         )
 
 
+def find_prompts(names: Iterable[str]) -> str | None:
+    """Return the only column that has a usual name of prompts, None where there is no or another.
+
+    Example:
+        >>> find_prompts(["id", "Caption"]), find_prompts(["text", "query"])
+        ('Caption', None)
+    """
+    usual = [name for name in names if name.strip().lower() in PROMPT_NAMES]
+    return usual[0] if len(usual) == 1 else None
+
+
+@functools.cache
+def say_assumed(path: str, assumed: str) -> None:
+    """Log once what a file was taken for."""
+    logging.getLogger(__name__).warning("%s: read as %s", path, assumed)
+
+
 def read_table(
     path: str | Path | Input,
     columns: Sequence[str] | None = None,
@@ -124,8 +156,10 @@ def read_table(
     r"""Read a table from a file.
 
     The name tells the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as the header
-    says), `.tsv`, `.json` (a list), `.jsonl`, `.parquet`, and `.txt` or no suffix (a text a line);
-    all may be packed (`.gz`). `-` is standard input, a text a line, and `-.csv` is it as CSV.
+    says, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, or an object
+    of objects), `.jsonl`, `.parquet`, `.xlsx` (the first sheet), and `.txt` or no suffix (a text a
+    line); all may be packed (`.gz`). `-` is standard input, and `-.csv` is it as CSV. What the file
+    leaves open and is assumed is logged.
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.
@@ -152,8 +186,10 @@ def read_table(
         (['007'], [0.5], 'line 2')
     """
     source = source_of(path, columns, plain, kinds)
-    source.has_header, source.with_index = header, columns is None
+    source.has_header = header
     cells = source.columns()
+    if source.assumed:
+        say_assumed(source.path, ", ".join(source.assumed))
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _no_column(source, missing, remedy)
@@ -184,8 +220,7 @@ def read_columns(
             of a column `data`, as `inner_columns` has it.
         kinds: As for `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
-            `pqpp_files.table_formats` does, with its three columns. An object of
-            objects in `.json` is records then, with the column `key`.
+            `pqpp_files.table_formats` does, with its three columns.
         encoding: As for `Input`.
 
     Returns:
@@ -196,8 +231,9 @@ def read_columns(
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = source_of(Input(path, False, encoding), (*columns, *outer), None, kinds)
-    source.keyed = nested is not None
     cells = source.columns(as_written=True)
+    if source.assumed:
+        say_assumed(source.path, ", ".join(source.assumed))
     cells = inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else spread(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}

@@ -3,18 +3,21 @@
 A new format is a class with `columns` and a line in `FORMATS`.
 """
 
+import contextlib
 import csv
 import io
 import itertools
-import math
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, explained
-from pqpp_files.foreign.json_values import BOM, value_parser
+from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import BOM, parse_json, value_parser
 from pqpp_files.open_input import Input
 
 Columns = dict[str, list[Any]]
@@ -26,6 +29,10 @@ ADDED = (PLACE, KEY, ROW)
 """The columns that values of lists and objects bring, each of which becomes a row of its own."""
 UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
 SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
+PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
+"""How columns of prompts are called, in small letters."""
+_NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
+_COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
 
 class Format(ABC):
@@ -42,22 +49,21 @@ class Format(ABC):
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
-        with_index: Whether an index of pandas without a name is given with the columns.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
-        keyed: Whether a JSON object of objects is records with a column `key`.
+        assumed: What the file does not say and was taken for granted, for the user to know.
     """
 
     row_is = "row"
     is_text = False
     errors = "strict"
     has_header: bool | None = None
-    with_index = keyed = False
     index: Sequence[str] | range = ()
 
     def __init__(self, source: Input, wanted: Sequence[str] | None, plain: str | None) -> None:
         self.source, self.wanted, self.plain = source, wanted, plain
         self.path = source.name
         self.names: list[str] = []
+        self.assumed: dict[str, None] = {}
 
     @abstractmethod
     def columns(self, as_written: bool = False) -> Columns:
@@ -131,7 +137,15 @@ class Separated(Format):
         header, records = self.header_and_rows()
         taken = self._take(header)
         columns = [*zip(*records, strict=True)] or [()] * len(header)
-        return {name: list(columns[header.index(name)]) for name in taken}
+        cells = {name: list(columns[header.index(name)]) for name in taken}
+        if self._dialect[0] == ";":
+            for name, column in cells.items():
+                if any("," in cell for cell in column) and all(
+                    map(_COMMA_DECIMAL.fullmatch, column)
+                ):
+                    cells[name] = [cell.replace(",", ".") for cell in column]
+                    self.assumed["decimal commas"] = None
+        return cells
 
     def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
         """Return the names of the columns, and give the rows.
@@ -146,7 +160,7 @@ class Separated(Format):
             names = list(map(str, range(1, len(header) + 1)))
             return names, itertools.chain([header], records)
         names = [name for name in header if name.strip()]
-        if names and all(map(_is_number, names)):
+        if names and all(map(_NUMBER.fullmatch, names)):
             otherwise = ", or read them by `no_header`" if self.has_header else ""
             raise FileError(
                 f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
@@ -156,32 +170,33 @@ class Separated(Format):
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Give each record with the line that it begins on, header first."""
-        separator = self._find_separator()
+        separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
             part
-            for line in self._lines()
-            for part in (io.StringIO(line, newline="") if "\r" in line else (line,))
+            for text in itertools.islice(self._lines(), line - 1, None)
+            for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
-        reader, width, line = _csv_reader(parts, separator), 0, 1
+        reader, width, above = _csv_reader(parts, separator, quoting), 0, line - 1
         waiting: list[tuple[int, list[str]]] = []  # blank ones, rows if another comes
         try:
             for record in reader:
-                width = width or len(record)
-                if len(record) == width:
-                    if waiting:
-                        yield from waiting
-                        waiting.clear()
-                    yield line, record
-                elif record:
+                if not width:
+                    width = len(record)
+                elif record and len(record) != width:
                     raise FileError(
                         f"{self.path}, line {line}: {len(record)} cells came, the header has "
                         f"{width} (a cut file, or a cell that holds {SEPARATORS[separator]}, "
                         "which separates cells: put it in quotes)"
                     )
-                elif width == 1:
-                    waiting.append((line, [""]))
-                line = reader.line_num + 1
+                elif not any(record):
+                    waiting += [(line, record or [""])] if record or width == 1 else []
+                    line = reader.line_num + above + 1
+                    continue
+                yield from waiting
+                waiting.clear()
+                yield line, record
+                line = reader.line_num + above + 1
         except csv.Error as error:
             reason = "a quote opens and never closes" if "end of data" in str(error) else error
             raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
@@ -192,10 +207,18 @@ class Separated(Format):
         line, _ = next(itertools.islice(self._records(), row + above, None))
         return f"{self.path}, line {line}"
 
-    def _find_separator(self) -> str:
-        """Return what separates the cells of the header so that they fit best, or are most."""
-        lines, quotes = [], 0
+    @cached_property
+    def _dialect(self) -> tuple[str, int, int]:
+        """What separates the cells, how `csv` takes their quotes, and the header's line.
+
+        The header's cells fit best what is wanted, or are most. With tabs, quotes are letters where
+        the file is else no table.
+        """
+        lines: list[str] = []
+        quotes = 0
         for line in self._lines():
+            if not lines and (named := re.fullmatch("sep=(.)", line.strip(), re.IGNORECASE)):
+                return named[1] if named[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
             lines.append(line)
             quotes += line.count('"')
             if quotes % 2 == 0:
@@ -210,27 +233,31 @@ class Separated(Format):
                 headers[separator] = next(_csv_reader(lines, separator))
             except csv.Error:
                 continue
-        if not headers:
-            raise FileError(f"{self.path}, line 1: a quote opens and never closes; correct it")
 
         def fitness(separator: str) -> tuple[bool, int, int]:
             names = headers[separator]
             is_tab = separator == "\t" and self.source.suffix == ".tsv"
             return is_tab, sum(name in names for name in self.wanted or ()), len(names)
 
-        return max(headers, key=fitness)
+        separator = max(headers, key=fitness, default=",")
+        fits = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
+        if fits or not self._is_table(csv.QUOTE_NONE):
+            return separator, csv.QUOTE_MINIMAL, 1
+        self.assumed["unquoted cells"] = None
+        return separator, csv.QUOTE_NONE, 1
+
+    def _is_table(self, quoting: int) -> bool:
+        """Tell whether tabs separate the same number of cells in all lines that have some."""
+        try:
+            records = _csv_reader(self._lines(), "\t", quoting)
+            return len({len(record) for record in records if record}) == 1
+        except csv.Error:
+            return False
 
 
-def _csv_reader(lines: Iterable[str], separator: str) -> Any:
+def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:
     csv.field_size_limit(sys.maxsize)  # a prompt may be long
-    return csv.reader(lines, delimiter=separator, strict=True)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return csv.reader(lines, delimiter=separator, strict=True, quoting=quoting)  # type: ignore[arg-type]
 
 
 class JsonLines(Format):
@@ -286,12 +313,15 @@ class Json(JsonLines):
         if not content.removeprefix(BOM).strip():
             raise FileError(f"{self.path}: the file is empty; give a JSON list")
         records = value_parser(as_written)(content, self.path, 1)
-        if (
-            self.keyed
-            and isinstance(records, dict)
-            and all(isinstance(record, dict) for record in records.values())
-        ):
-            records = [{"key": key, **record} for key, record in records.items()]
+        if isinstance(records, dict) and records:
+            lists = [key for key, value in records.items() if isinstance(value, list)]
+            if all(isinstance(record, dict) for record in records.values()):
+                records = [{"key": key, **record} for key, record in records.items()]
+            elif len(lists) == 1 and not (set(records) - set(lists)).intersection(PROMPT_NAMES):
+                self.assumed[f"the list {lists[0]!r}"] = None
+                records = records[lists[0]]
+            else:
+                records = [records]
         if not isinstance(records, list) or not records:
             raise FileError(f"{self.path}: a list of values or of objects is needed")
         return self._columns_of(records)
@@ -315,9 +345,32 @@ class Parquet(Format):
             else:
                 self.index = [level for level in levels if isinstance(level, str)]
             names = file.schema_arrow.names
-            taken = self._take([n for n in names if self.with_index or not n.startswith(UNNAMED)])
+            taken = self._take(
+                [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
+            )
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}
+
+
+class Excel(Format):
+    """The first sheet of an Excel file; blank rows are no rows."""
+
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
+        with needing(f"reading {self.path}", "excel"):
+            from openpyxl import load_workbook
+        with explained(f"{self.path}: not an Excel file", "save it as CSV"):
+            book = load_workbook(io.BytesIO(self.source.read()), read_only=True, data_only=True)
+            rows = [
+                row for row in book.worksheets[0].values if any(cell is not None for cell in row)
+            ]
+        if not rows:
+            raise FileError(f"{self.path}: its first sheet is empty; give a header and rows")
+        if len(book.sheetnames) > 1:
+            self.assumed[f"sheet {book.sheetnames[0]!r} of {len(book.sheetnames)}"] = None
+        header = ["" if cell is None else str(cell) for cell in rows[0]]
+        taken = self._take(list(filter(None, header)))
+        return {name: [row[header.index(name)] for row in rows[1:]] for name in taken}
 
 
 FORMATS: dict[str, type[Format]] = {
@@ -328,8 +381,8 @@ FORMATS: dict[str, type[Format]] = {
     ".json": Json,
     ".jsonl": JsonLines,
     ".parquet": Parquet,
+    ".xlsx": Excel,
 }
-_SIGNS = {b"PAR1": ".parquet", b"[": ".json", b"{": ".jsonl"}
 
 
 def source_of(
@@ -340,8 +393,8 @@ def source_of(
 ) -> Format:
     """Return the format that an input's name says, once it is sure that it is there.
 
-    Standard input without a format in its name is text, or what its first bytes say where text is
-    not allowed.
+    Standard input without a format in its name is what its content says, text where that is
+    allowed and nothing else is sure.
 
     Raises:
         FileError: There is no such file, it is a folder, or its name says another format.
@@ -349,10 +402,9 @@ def source_of(
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source, check=False)
     suffix = source.suffix
-    if source.is_standard and not suffix and suffix not in kinds:
-        with source.explained(), source.open() as file:
-            start = file.read(4096).removeprefix(BOM).lstrip()
-        suffix = next((kind for sign, kind in _SIGNS.items() if start.startswith(sign)), ".csv")
+    if source.is_standard and not suffix:
+        found = _find_format(source.read())
+        suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
         raise FileError(
             f"{source.name}: files of type {suffix!r} are not read; use one of "
@@ -360,6 +412,31 @@ def source_of(
         )
     source.check()
     return FORMATS[suffix](source, wanted, plain)
+
+
+def _find_format(content: bytes) -> str:
+    """Return the suffix that content would have in a file."""
+    if content.startswith(b"PAR1"):
+        return ".parquet"
+    text = content.removeprefix(BOM).lstrip()
+    first = text.partition(b"\n")[0]
+    if text.startswith((b"[", b"{")):
+        for part, suffix in ((text, ".json"), (first, ".jsonl")):
+            with contextlib.suppress(ValueError):
+                parse_json(part)
+                return suffix
+    return ".csv" if is_header(first.decode("utf-8", "replace")) else ""
+
+
+def is_header(line: str) -> bool:
+    """Tell whether a line of text names columns, of which one holds prompts.
+
+    Example:
+        >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
+        (True, False)
+    """
+    cells = re.split(r"[,;\t|]", line)
+    return any(cell.strip(' "\ufeff\r\n').lower() in PROMPT_NAMES for cell in cells)
 
 
 def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:

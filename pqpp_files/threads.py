@@ -1,9 +1,10 @@
 """One thread for linear algebra."""
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 _LOCK = threading.Lock()
@@ -24,7 +25,9 @@ def one_blas_thread() -> Iterator[None]:
         3
     """
     with _LOCK:
-        _WITHIN.append(None if _WITHIN else _libraries().limit(limits=1, user_api="blas"))
+        _WITHIN.append(
+            None if _WITHIN else _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+        )
     try:
         yield
     finally:
@@ -34,8 +37,9 @@ def one_blas_thread() -> Iterator[None]:
             _WITHIN.pop()
 
 
-@cache
-def _libraries() -> Any:
+@lru_cache(1)
+def _libraries(modules: int) -> Any:
+    """Return the libraries that are loaded; a module that came since may have brought one."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

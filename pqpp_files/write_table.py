@@ -12,6 +12,7 @@ from typing import Any
 
 from pqpp_files.errors import explained
 
+_INNER = (list, tuple, dict)
 STYLES = ("csv", "json", "jsonl", "parquet")
 
 
@@ -36,7 +37,9 @@ def table_text(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
         writer.writerow(columns)
         for row in rows:
             writer.writerow(
-                json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
+                json.dumps(cell, ensure_ascii=False)
+                if isinstance(cell, list | tuple | dict)
+                else cell
                 for cell in row
             )
         return "".join(line[:-2] + "\n" for line in lines)

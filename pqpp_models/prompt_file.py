@@ -21,9 +21,14 @@ def read_prompts_and_ids(
         >>> read_prompts_and_ids(str(path))
         (['a red cat', 'two dogs'], ['0', '1'])
     """
+    from pqpp_files.open_input import Input
     from pqpp_files.read_table import read_table
+    from pqpp_models.tool_prompts import read_tool_prompts
 
-    table = read_table(path, plain=column, remedy="name it with `column`")
+    source = Input(path)
+    if (found := read_tool_prompts(source)) is not None:
+        return found, [str(number) for number in range(len(found))]
+    table = read_table(source, plain=column, remedy="name it with `column`")
     prompts = table.texts(column)
     named = next((name for name in id_columns if name in table), None)
     return prompts, [str(id_) for id_ in (table[named] if named else range(len(prompts)))]

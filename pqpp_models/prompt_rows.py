@@ -49,10 +49,15 @@ class PromptSource:
         Raises:
             FileError: The file cannot be read, or has no such column of texts.
         """
+        from pqpp_files.open_input import Input
         from pqpp_files.read_table import read_table
+        from pqpp_models.tool_prompts import read_tool_prompts
 
-        column = "prompt" if path == "-" else column
-        table = read_table(path, plain=column, remedy="" if path == "-" else _NAME_IT)
+        source = Input(path)
+        if (prompts := read_tool_prompts(source)) is not None:
+            return cls.of_words(prompts)
+        table = read_table(source, plain=column, remedy=_NAME_IT)
+        column = table.find(column)
         texts = table.texts(column)
 
         def parts(typed: bool) -> Iterator[tuple[dict, Any]]:
@@ -198,10 +203,13 @@ def _table(dataset: str, column: str) -> Any:
     from pqpp_files.read_table import read_table
 
     table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
-    texts = table.texts(column)
+    found, texts = table.find(column), table.texts(column)
     for name in table.columns:
         try:
-            arrays[name] = pa.array(texts if name == column else table.values(name))
+            is_prompts = name == found
+            arrays[column if is_prompts else name] = pa.array(
+                texts if is_prompts else table.values(name)
+            )
         except (pa.ArrowException, OverflowError) as error:
             raise BenchmarkError(
                 f"`dataset` {dataset}: the values of {name} are not of one type, or need more than "

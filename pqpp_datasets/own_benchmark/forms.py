@@ -16,12 +16,12 @@ from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildO
 from pqpp_datasets.own_benchmark.votes.scales import key_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.open_input import Input, names_input
-from pqpp_files.read_table import read_columns
+from pqpp_files.read_table import find_prompts, read_columns, say_assumed
 from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
 
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
-_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
+_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
 """What stands behind `model` and `image` in the roles of a kind."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
@@ -292,6 +292,11 @@ def _read_table(
         except FileError as error:
             raise BenchmarkError(str(error)) from None
     missing = [named[role] for role in needed if named[role] not in cells]
+    if missing and missing[0] == "prompt" and (usual := find_prompts(names)):
+        say_assumed(str(path), f"column {usual}")
+        columns = {**options.columns, "prompt": usual}
+        options = replace(options, columns=columns)
+        return _read_table(foreign or path, kind, needed, options, without, nested)
     if missing:
         raise _no_column(path, missing, names)
     if not any(cells.values()):

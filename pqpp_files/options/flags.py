@@ -47,20 +47,19 @@ def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
 
     Words come first, a class's own before those of its groups; flags the other way round.
     """
-    fields = {field.name: field for field in fields_of(kind)}
     homes: dict[str, type] = {}
     titles: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        for name in inspect.get_annotations(base):
-            homes.setdefault(name, base)
-            titles |= {name: base.__dict__["TITLE"]} if "TITLE" in base.__dict__ else {}
-    own_last = (*kind.__mro__[1:], kind)
-    for bases, are_words in ((kind.__mro__, True), (own_last, False)):
-        for base in bases:
-            for name in inspect.get_annotations(base):
-                is_word = name in fields and fields[name].metadata.get("word") is True
-                if name in fields and homes[name] is base and is_word == are_words:
-                    yield fields[name], titles.get(name)
+        names = inspect.get_annotations(base)
+        homes = dict.fromkeys(names, base) | homes
+        titles |= dict.fromkeys(names, vars(base)["TITLE"]) if "TITLE" in vars(base) else {}
+
+    def place(field: dataclasses.Field) -> tuple[bool, int]:
+        is_word, home = field.metadata.get("word") is True, homes[field.name]
+        own_last = len(kind.__mro__) if home is kind else kind.__mro__.index(home)
+        return not is_word, kind.__mro__.index(home) if is_word else own_last
+
+    return ((field, titles.get(field.name)) for field in sorted(fields_of(kind), key=place))
 
 
 def _item_type(hint: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.names import comma_separated, did_you_mean, is_repository_id
+from pqpp_files.paths import check_output_folder, expanded
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -196,8 +197,6 @@ def _spelled_out(name: str, path: Any) -> Any:
         return type(path)(_spelled_out(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
         return path  # as it is: a Path would lose `./`
-    from pqpp_files.paths import expanded
-
     try:
         return str(expanded(path))
     except FileError as error:
@@ -262,7 +261,6 @@ def _check(field: dataclasses.Field, value: Any) -> None:
 def check_path(name: str, kind: str, value: str) -> None:
     """Refuse what could not be read, or written to, after hours."""
     from pqpp_files.open_input import names_input
-    from pqpp_files.paths import check_output_folder
 
     text = f"`{name}` is {shown(value)}"
     if kind == "output":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explained
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.open_input import UTF_16, Input
+from pqpp_files.open_input import Input
 from pqpp_files.shards.cells import text_array
 from pqpp_files.table_formats import Separated
 
@@ -110,8 +110,6 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
     size = SIZE if size is None else size
-    if size < 1:
-        raise FileError(f"shard size {size}: give 1 or more")
     shapes = {path: _shape_of(path) for path in _files_of(source)}
     common = _common_schema({path: schema for path, (schema, _, _) in shapes.items()})
     is_named = not numbered or not set(common.names).isdisjoint(numbered)
@@ -130,16 +128,11 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
 def hold_shards(table: pa.Table, size: int) -> list[Shard]:
     """Cut rows that are in memory into shards.
 
-    Raises:
-        FileError: `size` is below 1.
-
     Example:
         >>> import pyarrow as pa
         >>> [shard.rows for shard in hold_shards(pa.table({"n": [1, 2, 3]}), 2)]
         [2, 1]
     """
-    if size < 1:
-        raise FileError(f"{size} rows a shard; give 1 or more")
     step = min(size, max(1, len(table)))
     parts = [table.slice(start, step) for start in range(0, len(table), step)]
     names = zip(names_of_parts(len(parts)), parts, strict=True)
@@ -310,19 +303,11 @@ def _arrow(path: str) -> pa.Table:
 class _AnyPlace(Input):
     """A text file wherever it lies; what is no UTF-8 stays, and is told of the row that has it."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, check=False)
-        self._place = path
-
     def open(self) -> Any:
         """See `Input.open`."""
         import fsspec
 
-        file = fsspec.open(self._place, "rb", compression="infer").open()
-        if file.read(2) in UTF_16:
-            raise FileError(f"{self.name}: not UTF-8 but UTF-16; convert the file")
-        file.seek(0)
-        return file
+        return fsspec.open(self.name, "rb", compression="infer").open()
 
 
 def _is_separated(path: str) -> bool:
@@ -331,7 +316,7 @@ def _is_separated(path: str) -> bool:
 
 def _separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
     """Return the columns of a CSV and its rows."""
-    source = Separated(_AnyPlace(path), None, None)
+    source = Separated(_AnyPlace(path, check=False), None, None)
     source.errors = "surrogateescape"
     header, records = source.header_and_rows()
     if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):

@@ -21,7 +21,7 @@ from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolved
 from pqpp_files.shards.cut import Shard
-from pqpp_files.shards.run import THREADS, Done, Work
+from pqpp_files.shards.run import THREADS, Work
 
 _RETRIES = 3
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
@@ -47,8 +47,8 @@ class RayOptions:
 
 def done_on_ray(
     work: Work, todo: Sequence[Shard], options: RayOptions
-) -> Iterator[tuple[Shard, Done]]:
-    """Do shards on a cluster; gives each with what came of it, as they are done.
+) -> Iterator[tuple[Shard, int | None]]:
+    """Do shards on a cluster; gives each with what `Work.do` returns, as they are done.
 
     Raises:
         FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
@@ -62,10 +62,9 @@ def done_on_ray(
         work.store.url = str(resolved(work.store.url))
     with _cluster(options) as ray:
         try:
-            for shard, done in _tasks_do(ray, work, todo, options):
+            for shard, errors in _tasks_do(ray, work, todo, options):
                 # After a kill what a dead worker had done comes back as done by another.
-                is_there = done.errors is None
-                yield shard, done._replace(errors=work.errors_of(shard)) if is_there else done
+                yield shard, work.errors_of(shard) if errors is None else errors
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None)
             if isinstance(cause, PqppError):
@@ -126,7 +125,7 @@ def _places(ray: Any, options: RayOptions) -> int:
 
 def _tasks_do(
     ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions
-) -> Iterator[tuple[Shard, Done]]:
+) -> Iterator[tuple[Shard, int | None]]:
     """Do as many shards at once as there are places; gives each as it is done."""
     places, left, running = _places(ray, options), iter(todo), dict[Any, Shard]()
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
@@ -150,7 +149,7 @@ def _tasks_do(
             ray.cancel(task, force=True)
 
 
-def _do(held: list[Any], shard: Shard) -> Done:
+def _do(held: list[Any], shard: Shard) -> int | None:
     """Do a shard; its work, with the model that it may have loaded, stays in the worker."""
     import ray
 

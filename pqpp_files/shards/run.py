@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explained
 from pqpp_files.foreign.json_values import parse_json
@@ -40,7 +40,6 @@ MANIFEST = "_shards.json"  # readers of folders leave out what begins so
 """The file beside the outputs that says what they were made from and how."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
-_OF_A_COMMIT = 25  # shards
 _WORK: list[Work] = []  # in a worker, what it works on
 
 
@@ -106,10 +105,6 @@ def run_shards(
     from tqdm import tqdm
 
     store, chosen = ShardStore(output), share_of(shards, share)
-    if workers < 1:
-        raise FileError(f"workers {workers}: give 1 or more")
-    if engine not in ENGINES:
-        raise FileError(f"engine {engine!r}: choose among {', '.join(ENGINES)}")
     inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
@@ -131,7 +126,7 @@ def run_shards(
     rows, left = (sum(shard.rows for shard in some) for some in (chosen, todo))
     shown = {"unit": "row", "unit_scale": True, "disable": not progress}
     with tqdm(total=rows, initial=rows - left, **shown) as bar:
-        for shard, errors in work.committed(done):
+        for shard, errors in done:
             if errors is None:
                 summary.skipped += 1
             else:
@@ -140,18 +135,6 @@ def run_shards(
                 summary.errors += errors
             bar.update(shard.rows)
     return summary
-
-
-class Done(NamedTuple):
-    """What came of a shard.
-
-    Attributes:
-        errors: How many of its rows could not be done; None where another process has done it.
-        content: Its output, where that is put with others.
-    """
-
-    errors: int | None
-    content: bytes | None = None
 
 
 @dataclass
@@ -172,52 +155,27 @@ class Work:
     is_begun: bool = False
     folder: str | None = None
 
-    def do(self, shard: Shard) -> Done:
-        """Write the output of a shard, or return it where the store gathers outputs."""
+    def do(self, shard: Shard) -> int | None:
+        """Write the output of a shard; return how many of its rows could not be done.
+
+        None where another process has done it.
+        """
         import pyarrow.parquet
 
         with contextlib.suppress(OSError):  # a node may have no such folder, and need none
             os.chdir(self.folder or os.curdir)
         if self.store.has(shard.name):
-            return Done(None)
+            return None
         table = all_utf_8(self.job(shard.read()))
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
-        if self.store.gathers:
-            return Done(_errors(table), buffer.getvalue())
         if not self.is_begun:  # now that the job is known not to be refused
             manifest = self.manifest.encode()
             if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, manifest):
                 self.check()  # another process may have begun another job since
             self.is_begun = True
         is_new = self.store.put_new(shard.name, buffer.getvalue())
-        return Done(_errors(table) if is_new else None)
-
-    def committed(self, done: Iterator[tuple[Shard, Done]]) -> Iterator[tuple[Shard, int | None]]:
-        """Pass on what is done, and put what is gathered, many outputs at a time."""
-        gathered: dict[str, bytes] = {}
-        try:
-            for shard, (errors, content) in done:
-                if content is not None:
-                    gathered[shard.name] = content
-                if len(gathered) >= _OF_A_COMMIT:
-                    self._commit(gathered)
-                yield shard, errors
-        except BaseException as first:  # what is done stays, and why the job ends is told
-            try:
-                self._commit(gathered)
-            except FileError as second:
-                raise first from second
-            raise
-        self._commit(gathered)
-
-    def _commit(self, gathered: dict[str, bytes]) -> None:
-        there = self.check() if gathered else set()  # another run may have put some meanwhile
-        new = {name: content for name, content in gathered.items() if name not in there}
-        if new:
-            begun = MANIFEST in there
-            self.store.commit(new | ({} if begun else {MANIFEST: self.manifest.encode()}))
-        gathered.clear()
+        return _errors(table) if is_new else None
 
     def check(self) -> set[str]:
         """Refuse a folder of another job; return the names of what is there."""
@@ -259,8 +217,10 @@ def _errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 
-def _done_here(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, Done]]:
-    """Do shards, in this process or in others; gives each with what came of it."""
+def _done_here(
+    work: Work, todo: Sequence[Shard], workers: int
+) -> Iterator[tuple[Shard, int | None]]:
+    """Do shards, in this process or in others; gives each with what `Work.do` returns."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.do(shard)
@@ -297,5 +257,5 @@ def _begin(work: Work) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _do(shard: Shard) -> Done:
+def _do(shard: Shard) -> int | None:
     return _WORK[0].do(shard)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,14 @@ class ShardStore:
         """Refuse a folder that holds other things or an input, and a place that is none.
 
         Raises:
-            FileError: It is such a one.
+            FileError: It is such a one, or a repository of the Hub, where each output would be a
+                commit, of which few are allowed.
         """
+        if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
+            raise FileError(
+                f"{self.url}: the Hub takes few commits; write to a folder or to hf://buckets/, "
+                "then run: hf upload-large-folder"
+            )
         if self.is_local:
             check_output_folder(
                 self.url, patterns, [input_ for input_ in inputs if is_local(input_)]
@@ -107,29 +113,6 @@ class ShardStore:
                 return True
         self.put(name, content)  # it knows no such mode
         return True
-
-    @property
-    def gathers(self) -> bool:
-        """Whether a writing is a commit of the Hub, which allows few: outputs are put together."""
-        return self.url.startswith("hf://") and not self.url.startswith("hf://buckets/")
-
-    def commit(self, contents: Mapping[str, bytes]) -> None:
-        """Write outputs to a repository of the Hub by one commit."""
-        from huggingface_hub import CommitOperationAdd
-
-        with self._telling():
-            place = self._files.fs.resolve_path(self._files.path)
-            self._files.fs._api.create_commit(
-                place.repo_id,
-                [
-                    CommitOperationAdd(f"{place.path_in_repo}/{name}".lstrip("/"), content)
-                    for name, content in contents.items()
-                ],
-                commit_message=f"{len(contents)} files of a job in shards",
-                repo_type=place.repo_type,
-                revision=place.revision,
-            )
-            self._files.invalidate_cache()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the connection behind: each process has its own."""

@@ -1,6 +1,7 @@
 """What the page says of prompts: numbers, bars and coloured phrases, as HTML."""
 
 import base64
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from typing import Any
 from markupsafe import Markup
 
 from pqpp_datasets.target_columns import measure_of, readable_words, sort_targets
-from pqpp_files.open_input import InputInMemory
+from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, bar_table, render_page
+from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
@@ -75,8 +77,10 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
     if re.search("[\ud800-\udfff]", text or ""):
         raise PredictorError("the text ends in half a character; type it again")
     columns: dict[str, list[Any]] = {"prompt": [line.strip() for line in lines]}
-    if "prompt" in [cell.strip(' "\ufeff') for cell in re.split(r"[,;\t|]", lines[0])]:
-        table = read_table(InputInMemory("\n".join(lines), "the table", ".csv"))
+    if is_header(lines[0]):
+        pasted = Input("-.csv", standard=io.BytesIO("\n".join(lines).encode()))
+        pasted.name = "the table"
+        table = read_table(pasted)
         columns = {name: table.values(name) for name in table.columns}
         columns["prompt"] = table.texts("prompt")
     kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]

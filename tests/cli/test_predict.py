@@ -96,14 +96,14 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     [
         ([], "standard input: no text came"),
         (["a cat", "--file", "p.csv"], "one of the two"),
-        (["--file", "other.csv"], "no column 'prompt' among id, caption; name it with --column"),
+        (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
         (["a cat", "names.txt"], "did you mean --file names"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     (tmp_path / "names.txt").write_text("a cat\n")
-    (tmp_path / "other.csv").write_text("id,caption\n1,a cat\n")
+    (tmp_path / "other.csv").write_text("id,text,caption\n1,x,a cat\n")
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
     assert done.stdout == "" and done.stderr.count("\n") == 1

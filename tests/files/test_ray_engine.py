@@ -159,5 +159,3 @@ def test_what_is_about_a_cluster_needs_one(tmp_path, capsys, monkeypatch):
     shards = hold_shards(pa.table({"n": [1]}), 1)
     with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):
         run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
-    with pytest.raises(FileError, match="engine 'dask': choose among local, ray"):
-        run_shards(doubled, shards, tmp_path / "out", {}, engine="dask")

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -38,6 +39,15 @@ def separated(separator, newline="\n"):
 def parquet():
     content = io.BytesIO()
     pa.parquet.write_table(pa.Table.from_pylist(ROWS), content)
+    return content.getvalue()
+
+
+def excel(rows, *more):
+    book = openpyxl.Workbook()
+    for line in (list(rows[0]), *([*row.values()] for row in rows), *more):
+        book.active.append(line)
+    content = io.BytesIO()
+    book.save(content)
     return content.getvalue()
 
 
@@ -81,6 +91,74 @@ def test_standard_input_is_read_as_a_file_is(monkeypatch, name, called):
     table = read_table(called.format(suffix), kinds=[".csv", ".tsv", ".json", ".jsonl", ".parquet"])
     assert table.columns == {key: [row[key] for row in ROWS] for key in ROWS[0]}
     assert table.place_of(0).startswith("standard input, ")
+
+
+CATS = {"id": ["1", "2"], "prompt": ["a cat", 'a 6" "dog"']}
+PEOPLES = {  # as other programs and people write them
+    "parti.tsv": b'id\tprompt\n1\ta cat\n2\ta 6" "dog"\n',
+    "quoted.tsv": b'id\tprompt\n1\t"a cat"\n2\t"a 6"" ""dog"""\n',
+    "sep.csv": b'sep=;\r\nid;prompt\r\n1;a cat\r\n2;"a 6"" ""dog"""\r\n',
+    "blank.csv": b'id,prompt\n1,a cat\n2,"a 6"" ""dog"""\n,\n,\n\n',
+    "key.json": json.dumps({"version": "3", "prompts": [{"id": "1", "prompt": "a cat"}]}).encode(),
+    "keyed.json": json.dumps({"0": {"id": "1", "prompt": "a cat"}}).encode(),
+    "one.json": json.dumps({"id": "1", "prompt": "a cat"}).encode(),
+    "sheet.xlsx": excel([{"id": "1", "prompt": "a cat"}], (None, None), ("2", 'a 6" "dog"')),
+}
+
+
+@pytest.mark.parametrize("name", PEOPLES)
+def test_files_as_people_keep_them(tmp_path, monkeypatch, name):
+    (tmp_path / name).write_bytes(PEOPLES[name])
+    table = read_table(tmp_path / name)
+    table.columns.pop("key", None)
+    assert table.columns == {key: column[: len(table)] for key, column in CATS.items()}
+    if "json" in name:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLES[name])))
+        assert read_table("-")["prompt"] == table["prompt"]
+
+
+def test_published_prompts_with_quotes_read_as_pandas_reads_them(real_data):
+    path = real_data / "prompts" / "PartiPrompts.tsv"
+    frame = pd.read_csv(path, sep="\t", quoting=csv.QUOTE_NONE, keep_default_na=False)
+    assert read_table(path)["prompt"] == frame["Prompt"].tolist() and len(frame) == 1632
+
+
+def test_numbers_with_decimal_commas_stand_beside_semicolons(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("prompt;label;id;n\na;0,5;1,5;1\nb;-1,25;x;2\nc;;;3\n")
+    table = read_table(path)
+    assert table.numbers("label")[:2] == [0.5, -1.25] and table.values("n") == [1, 2, 3]
+    assert table["id"] == ["1,5", "x", ""]
+    path.write_text('prompt,label\na,"0,5"\n')
+    assert read_table(path)["label"] == ["0,5"]
+
+
+def test_piped_tables_are_known_by_their_content(monkeypatch):
+    for text, prompts in (
+        ('id,Caption\n1,"a cat, asleep"\n', ["a cat, asleep"]),
+        ("prompt\na cat\n", ["a cat"]),
+        ('{"prompt": "a cat"}\n{"prompt": "a dog"}\n', ["a cat", "a dog"]),
+        ("a cat, a text\n[a dog]\n", ["a cat, a text", "[a dog]"]),
+        ("[a cat] in snow\n", ["[a cat] in snow"]),
+    ):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        table = read_table("-", plain="prompt")
+        assert table.texts("prompt") == prompts
+
+
+def test_the_only_usual_name_is_the_column_of_prompts(tmp_path):
+    path = tmp_path / "a.csv"
+    for header, found in (
+        ("id,TEXT", "TEXT"),
+        ("id,caption,query", None),
+        ("n,prompt,text", "prompt"),
+    ):
+        path.write_text(header + "\n" + ",".join("abc"[: header.count(",") + 1]) + "\n")
+        if found is None:
+            with pytest.raises(FileError, match="no column 'prompt' among id, caption, query"):
+                read_table(path).find("prompt")
+        else:
+            assert read_table(path).find("prompt") == found
 
 
 @given(
@@ -213,7 +291,7 @@ FAULTS = {
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
     "empty.txt": (b"", "the file is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
-    "object.json": (b'{"a": 1}', "a list of values or of objects is needed"),
+    "number.json": (b"1", "a list of values or of objects is needed"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
     "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .Extra data, col"),
@@ -221,7 +299,9 @@ FAULTS = {
     "latin.jsonl": (b'{"a": 1}\n{"a": "\xe9"}\n', "line 2: not UTF-8"),
     "cut.parquet": (b"PAR1", "not Parquet"),
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
-    "a.xlsx": (b"", "files of type '.xlsx' are not read; use one of .txt, no suffix, .csv"),
+    "cut.parquet.gz": (gzip.compress(parquet())[:-30], "not Parquet"),
+    "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
+    "a.ods": (b"", "files of type '.ods' are not read; use one of .txt, no suffix, .csv"),
 }
 
 

@@ -56,38 +56,9 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
     assert memory.cat(f"/out/{shards[0].name}") == b"the other's"
 
 
-def test_gathered_shards_are_put_once_and_the_first_error_is_told(memory, monkeypatch):
-    """As on the Hub, where each writing is a commit."""
-    shards, commits = hold_shards(pa.table({"n": range(4)}), 2), []
-
-    def commit(store, contents):
-        commits.append(sorted(contents))
-        for name, content in contents.items():
-            store.put(name, content)
-
-    monkeypatch.setattr(ShardStore, "gathers", True)
-    monkeypatch.setattr(ShardStore, "commit", commit)
-
-    def overtaken(table):  # another run does the whole job while this one works
-        if not commits:
-            run_shards(lambda table: table, shards, "memory://out", {})
-        return table
-
-    run_shards(overtaken, shards, "memory://out", {})
-    assert commits == [["_shards.json", *(shard.name for shard in shards)]]
-
-    def away(store, contents):
-        raise FileError("the Hub is away")
-
-    def fails(table):
-        if table["n"][0].as_py():
-            raise FileError("row 3 is bad")
-        return table
-
-    monkeypatch.setattr(ShardStore, "commit", away)
-    with pytest.raises(FileError, match="row 3 is bad") as caught:
-        run_shards(fails, shards, "memory://other", {})
-    assert str(caught.value.__cause__) == "the Hub is away"
+def test_a_repository_of_the_hub_takes_no_shards():
+    with pytest.raises(FileError, match="hf upload-large-folder"):
+        run_shards(doubled, hold_shards(pa.table({"n": [1]}), 1), "hf://datasets/me/out", {})
 
 
 def contents(folder):

@@ -88,6 +88,11 @@ CODE = {
         "from pqpp_datasets.vistar.vistar import parse_prompt;print(parse_prompt('[GD|TR] a cat'))"
     ),
     "apps": "import diffusers",
+    "excel": (
+        "import openpyxl; book = openpyxl.Workbook(); book.active.append(['prompt']);"
+        "book.active.append(['a cat']); book.save('cats.xlsx');"
+        "from pqpp_files.read_table import read_table; print(read_table('cats.xlsx')['prompt'])"
+    ),
     "ray": (
         "import pyarrow as pa; from pqpp_files.shards import hold_shards, run_shards;"
         "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"

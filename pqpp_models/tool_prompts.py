@@ -1,0 +1,124 @@
+"""Prompts in the files of image generators, each known by its form.
+
+Images and pasted blocks of the Stable Diffusion web UI (`parameters`, as Civitai shows them too),
+graphs of ComfyUI, metadata of InvokeAI, answers of Civitai's API, and parts of DiffusionDB.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pqpp_files.errors import FileError
+from pqpp_files.foreign.images import open_image
+from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.open_input import Input
+
+_TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
+"""What nodes of ComfyUI call a text, in the order in which they are asked."""
+_SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
+
+
+def read_tool_prompts(source: Input) -> list[str] | None:
+    r"""Return the prompts of a generator's file, None where it is none.
+
+    Args:
+        source: A PNG, JSON or a text; other files are none.
+
+    Returns:
+        The positive prompts, in the file's order.
+
+    Raises:
+        FileError: An image holds no prompt, or the file cannot be read.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "block.txt"
+        >>> _ = path.write_text("a cat\nNegative prompt: blurry\nSteps: 20, Sampler: Euler\n")
+        >>> read_tool_prompts(Input(path))
+        ['a cat']
+    """
+    if source.suffix == ".png":
+        if prompts := _of_image(source.name):
+            return prompts
+        raise FileError(f"{source.name}: the image holds no prompt; name one as it was saved")
+    if source.suffix == ".json":
+        return _of_json(parse_json(source.read(), source.name)) or None
+    if source.suffix in ("", ".txt"):
+        return _of_blocks(source.read().decode(errors="replace")) or None
+    return None
+
+
+def _of_image(path: str) -> list[str]:
+    texts = open_image(path).info
+    if "parameters" in texts:
+        return _of_blocks(texts["parameters"]) or [texts["parameters"].strip()]
+    names = ("prompt", "invokeai_metadata", "workflow")
+    return next((_of_json(parse_json(texts[name], path)) for name in names if name in texts), [])
+
+
+def _of_blocks(text: str) -> list[str]:
+    """Return the prompts of pasted blocks, of which each ends with a line of settings."""
+    blocks = _SETTINGS.split(text)[:-1]
+    prompts = [block.partition("\nNegative prompt:")[0].strip() for block in blocks]
+    return [" ".join(prompt.split("\n")) for prompt in prompts]
+
+
+def _of_json(value: Any) -> list[str]:
+    if not isinstance(value, dict):
+        return []
+    if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
+        return list(_of_graph(_nodes_by_id(value["nodes"], value["links"])))
+    inner = [one for one in value.values() if isinstance(one, dict)]
+    if inner and all("class_type" in one for one in inner):
+        return list(_of_graph(value))
+    if isinstance(value.get("positive_prompt"), str):
+        return [value["positive_prompt"]]
+    if isinstance(value.get("items"), list):
+        metas = [one.get("meta") for one in value["items"] if isinstance(one, dict)]
+        return [meta["prompt"] for meta in metas if isinstance(meta, dict) and "prompt" in meta]
+    return [one["p"] for one in inner if isinstance(one.get("p"), str) and "se" in one]
+
+
+def _nodes_by_id(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
+    """Return a saved graph of ComfyUI in the form that its API takes."""
+    origins = {link[0]: [str(link[1]), link[2]] for link in links if isinstance(link, list)}
+    graph = {}
+    for node in nodes:
+        inputs = {one["name"]: origins.get(one.get("link")) for one in node.get("inputs") or ()}
+        written = node.get("widgets_values")
+        texts = (
+            [one for one in written if isinstance(one, str)] if isinstance(written, list) else []
+        )
+        text = {"text": texts[0]} if texts and not inputs.get("text") else {}
+        is_text = re.search("Text|Prompt|Primitive|String", node["type"])
+        graph[str(node["id"])] = {
+            "class_type": node["type"],
+            "inputs": inputs | text if is_text else inputs,
+        }
+    return graph
+
+
+def _of_graph(graph: Mapping[str, Any]) -> Iterator[str]:
+    """Give the text that each sampler of a graph is conditioned on, each once."""
+    given = set()
+    for node in graph.values():
+        inputs = node.get("inputs", {})
+        name = "positive" if "positive" in inputs else "conditioning"
+        is_end = name == "positive" or "Guider" in str(node.get("class_type"))
+        text = _text_behind(graph, inputs.get(name), set()) if is_end else None
+        if text and text not in given:
+            given.add(text)
+            yield text
+
+
+def _text_behind(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
+    """Return the first text that a value is, or that a link leads to."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, list) or not value or str(value[0]) in seen:
+        return None
+    seen.add(str(value[0]))
+    inputs = graph.get(str(value[0]), {}).get("inputs", {})
+    named = [inputs[name] for name in _TEXTS if name in inputs]
+    links = [one for name, one in inputs.items() if isinstance(one, list) and name != "negative"]
+    return next(filter(None, (_text_behind(graph, one, seen) for one in (*named, *links))), None)

@@ -1,0 +1,91 @@
+"""Files that generators of images write, in their published forms."""
+
+import json
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from pqpp_files.errors import FileError
+from pqpp_models.prompt_file import read_texts
+
+PROMPTS = [f"a cat on {n} mats,\na dog" for n in range(100)]
+LINES = [prompt.replace("\n", " ") for prompt in PROMPTS]
+BLOCK = "{}\nNegative prompt: blurry, a sign\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 1\n"
+
+
+def node(kind, **inputs):
+    return {"class_type": kind, "inputs": inputs}
+
+
+def graph(prompt):
+    return {
+        "3": node("KSampler", seed=1, positive=["8", 0], negative=["7", 0], model=["4", 0]),
+        "4": node("CheckpointLoaderSimple", ckpt_name="sdxl.safetensors"),
+        "6": node("CLIPTextEncode", text=["9", 0], clip=["4", 1]),
+        "7": node("CLIPTextEncode", text="blurry", clip=["4", 1]),
+        "8": node("ConditioningCombine", conditioning_1=["6", 0], conditioning_2=["7", 0]),
+        "9": node("PrimitiveString", value=prompt),
+    }
+
+
+SAVED = {  # as the editor saves it
+    "nodes": [
+        {"id": 1, "type": "BasicGuider", "inputs": [{"name": "conditioning", "link": 5}]},
+        {"id": 2, "type": "FluxGuidance", "inputs": [{"name": "conditioning", "link": 6}],
+         "widgets_values": [3.5]},
+        {"id": 3, "type": "CLIPTextEncode", "inputs": [{"name": "clip", "link": None}],
+         "widgets_values": ["a cat"]},
+        {"id": 4, "type": "Note", "widgets_values": ["a note"]},
+    ],
+    "links": [[5, 2, 0, 1, 0, "CONDITIONING"], [6, 3, 0, 2, 0, "CONDITIONING"]],
+}  # fmt: skip
+FILES = {
+    "blocks.txt": ("\n".join(map(BLOCK.format, PROMPTS)), LINES),
+    "comfyui.json": (graph("a cat"), ["a cat"]),
+    "saved.json": (SAVED, ["a cat"]),
+    "invokeai.json": ({"positive_prompt": "a cat", "negative_prompt": "x", "seed": 1}, ["a cat"]),
+    "civitai.json": (
+        {"items": [{"id": 1, "meta": {"prompt": one, "steps": 9}} for one in PROMPTS]
+         + [{"id": 2, "meta": None}], "metadata": {"nextPage": None}},
+        PROMPTS,
+    ),
+    "diffusiondb.json": (
+        {f"{n}.png": {"p": one, "se": n, "c": 7.0, "st": 50, "sa": "k_lms"}
+         for n, one in enumerate(PROMPTS)},
+        PROMPTS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_generators(tmp_path, name):
+    content, prompts = FILES[name]
+    text = content if isinstance(content, str) else json.dumps(content)
+    (tmp_path / name).write_text(text)
+    assert read_texts(str(tmp_path / name)) == prompts
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("parameters", BLOCK.format("a cat")),
+        ("parameters", "a cat"),
+        ("prompt", json.dumps(graph("a cat"))),
+        ("invokeai_metadata", '{"positive_prompt": "a cat"}'),
+    ],
+)
+def test_images_with_their_prompts(tmp_path, key, text):
+    path, info = tmp_path / "a.png", PngImagePlugin.PngInfo()
+    info.add_text(key, text)
+    Image.new("RGB", (8, 8)).save(path, pnginfo=info)
+    assert read_texts(str(path)) == ["a cat"]
+    Image.new("RGB", (8, 8)).save(path)
+    with pytest.raises(FileError, match="holds no prompt"):
+        read_texts(str(path))
+
+
+def test_a_graph_that_turns_in_a_circle_ends(tmp_path):
+    circle = {"1": node("KSampler", positive=["2", 0]), "2": node("A", a=["2", 0], b=["1", 0])}
+    (tmp_path / "a.json").write_text(json.dumps(circle))
+    with pytest.raises(FileError, match="no column 'prompt'"):
+        read_texts(str(tmp_path / "a.json"))
