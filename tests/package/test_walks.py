@@ -32,7 +32,7 @@ def test_a_question_is_predicted_and_judged(capsys):
     assert (
         "pqpp_models/text/static.py" in way.stops and "pqpp_models/verdict/skills.py" in way.stops
     )
-    assert len(way.stops) <= 35 and way.turns <= 18, way.stops
+    assert len(way.stops) <= 25 and way.turns <= 8, way.stops
 
 
 def test_a_question_reads_each_prompt_once(monkeypatch):
