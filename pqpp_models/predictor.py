@@ -39,6 +39,8 @@ _log = logging.getLogger(__name__)
 _FEW = 32
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
+REFERENCE = "reference"
+"""What a predictor's `details` call that which a verdict ranks prompts among."""
 FAR = "not read as plain English"
 """What `Uncertain.far` means, if its predictor says nothing else."""
 

@@ -19,9 +19,8 @@ from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
-from pqpp_models.predictor import Predictor
+from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import Z90, known_range
-from pqpp_models.verdict.reference import KEY
 from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_and_judge
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
@@ -144,7 +143,7 @@ class Answerer:
         prompts = self.predictor.read_rows(given["prompt"])
         targets, is_sure = ordered_targets(self.predictor, None), self.predictor.knows_uncertainty
         verdicts = PromptVerdicts()
-        if KEY in self.predictor.details:
+        if REFERENCE in self.predictor.details:
             columns, verdicts = predict_and_judge(self.predictor, prompts, targets, is_sure)
         else:
             columns = predicted_columns(self.predictor, prompts, targets, is_sure)

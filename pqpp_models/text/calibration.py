@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -370,6 +369,8 @@ def normal_scores(values: Floats) -> Floats:
     >>> normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
     [0.967, -0.967, 0.0]
     """
+    from statistics import NormalDist
+
     order = np.lexsort((np.random.default_rng(_SEED).random(len(values)), values))
     quantiles = (np.argsort(order) + 0.5) / len(values)
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])

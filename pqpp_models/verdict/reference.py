@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
-
-KEY = "reference"
-"""What the configuration calls it."""
+from pqpp_models.predictor import REFERENCE
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     >>> read_reference(Predictor.from_pretrained("static")).target
     'alignment'
     """
-    record = predictor.details.get(KEY)
+    record = predictor.details.get(REFERENCE)
     if record is None:
         raise PredictorError(
             f"{predictor.called} knows no other prompts to rank one among, so it gives no verdict; "

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models.predict import main_targets
-from pqpp_models.predictor import Predictor
+from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.text.training.studies import SOURCES, read_sources
-from pqpp_models.verdict.reference import KEY
 
 FREELY_WRITTEN = ("agiqa", "genai", "t2v", "drawbench")
 """The studies whose prompts people wrote."""
@@ -69,7 +68,7 @@ def write_reference(folder: str, data_dir: str) -> None:
     studies = read_sources(data_dir, set(SOURCES) - set(FREELY_WRITTEN))
     people = {name: study.prompts for name, study in studies.items()}
     record = reference_of(predictor, captions, people)
-    predictor.details = {**predictor.details, KEY: record}
+    predictor.details = {**predictor.details, REFERENCE: record}
     predictor.save_pretrained(folder)
 
 
