@@ -28,9 +28,14 @@ from pqpp_models.text.reading.asking_less import (
 )
 from pqpp_models.text.reading.words import FUNCTION_WORDS
 
-_LONG, _FIRST_PART, _MOST_QUOTED = 20, range(6, 13), 32
+_LONG, _FIRST_PART, _MOST_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
 """Words of a prompt that is not long, and of the part that it begins with; letters of a text."""
-_NAME = re.compile(r"(?<=. )[A-Z][a-z]+ [A-Z]")  # "by Two Steps From Hell"
+# "by Two Steps From Hell", "two thirds of a pizza", "nine inch nails"
+_NO_COUNT = re.compile(
+    r"(?<=. )[A-Z][a-z]+ [A-Z]|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
+)
+_NO_PLACE = re.compile("behind the scenes|above all", re.I)
+_IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _SAYS = {
     "negation": "says what is not there",
@@ -93,7 +98,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     counts = [
         (_in_words(number), start, end)
         for number, start, end, _ in counts_in(masked.lower())
-        if number > 1 and not _NAME.match(masked, start)
+        if number > 1 and not _NO_COUNT.match(masked, start)
     ]
     shorter, conflicts = with_shorter_lists(text), conflicts_in(text)
     edits: list[tuple[int, int, str]] = []
@@ -107,7 +112,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
         first = before.search(masked, edits[-1][1] if edits else 0, start)
         last = behind.match(masked, end)
         edits.append((first.start() if first else start, last.end() if last else end, " "))
-    quoted = listed([f"“{text}”" for text, _, _ in texts])
+    quoted = listed([f"“{text.strip(_MARKS)}”" for text, _, _ in texts])
     if len(quoted) > _MOST_QUOTED:
         quoted = f"a text of {sum(len(text.split()) for text, _, _ in texts)} words"
     add("text", f"writes {quoted}", edits)
@@ -119,17 +124,21 @@ def skills_in(prompt: str) -> list[PromptSkill]:
         edits = []
         for compiled, less in patterns:
             for match in compiled.finditer(masked):
-                if not any(start < match.end() and match.start() < end for start, end, _ in edits):
+                is_taken = any(one[0] < match.end() and match.start() < one[1] for one in edits)
+                if not (is_taken or _NO_PLACE.match(masked, match.start())):
                     edits.append((*match.span(), match.expand(less)))
         if edits:
             start, end, _ = min(edits)
-            following = re.match(r"\s*[^\W_]*" if name == "negation" else "", masked[end:])
+            following = re.match(
+                r"\s*(?:an?\s)?[^\W_]*" if name == "negation" else "", masked[end:]
+            )
             quoted = masked[start:end] + (following[0] if following else "")
             add(name, f"{says} (“{' '.join(quoted.split()).strip(' ,')}”)", edits)
     if conflicts:
         says = f"has a colour against the usual one (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
-    if _TOGETHER.match(text, len(commonprefix((text, shorter[0])))):  # noqa: RUF071
+    same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
+    if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same]):
         says = f"shows {_in_words(len(shorter))} things at once"
         skills.append(PromptSkill("subjects", says, shorter[0]))
     words = prompt.split()
