@@ -37,11 +37,8 @@ _NO_COUNT = re.compile(
 _NO_PLACE = re.compile("behind the scenes|above all", re.I)
 _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
-_SAYS = {
-    "negation": "says what is not there",
-    "relation": "says where things are",
-    "comparison": "compares things",
-}
+_SAYS = {"negation": "says what is not there", "relation": "says where things are"}
+_SAYS |= {"comparison": "compares things"}
 
 
 class PromptSkill(NamedTuple):
@@ -129,11 +126,9 @@ def skills_in(prompt: str) -> list[PromptSkill]:
                     edits.append((*match.span(), match.expand(less)))
         if edits:
             start, end, _ = min(edits)
-            following = re.match(
-                r"\s*(?:an?\s)?[^\W_]*" if name == "negation" else "", masked[end:]
-            )
-            quoted = masked[start:end] + (following[0] if following else "")
-            add(name, f"{says} (“{' '.join(quoted.split()).strip(' ,')}”)", edits)
+            following = re.match(r"\s*(?:an?\s)?[^\W_]*", masked[end:])
+            end += following.end() if following and name == "negation" else 0
+            add(name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits)
     if conflicts:
         says = f"has a colour against the usual one (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))

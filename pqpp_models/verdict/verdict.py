@@ -41,11 +41,8 @@ VERDICT_COLUMNS = tuple(_COLUMNS.split())
 """What a table has of each verdict."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
-_REASONS = {
-    "language": "it is in {}",
-    "garbled": "the words are garbled ({})",
-    "unknown": "the word {} is unknown",
-}
+_REASONS = {"language": "it is in {}", "garbled": "the words are garbled ({})"}
+_REASONS |= {"unknown": "the word {} is unknown"}
 
 
 @dataclass(frozen=True)
