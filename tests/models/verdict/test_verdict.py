@@ -123,7 +123,6 @@ def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
     out = tmp_path / "p.json"
     assert main(["predict", "nine cats", "", "--verdict", "--output", str(out)]) == 0
     rows = json.loads(out.read_text())
-    rows = rows if isinstance(rows, list) else rows["rows"]
     assert rows[0]["skill"] == "count" and rows[1]["verdict"] is None
     assert set(VERDICT_COLUMNS) <= set(rows[0])
     assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2
