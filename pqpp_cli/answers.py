@@ -63,8 +63,8 @@ def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> st
     ]
     is_far = any(columns.get("far", []))
     notes = [f"far: {far_means}"] if is_far else []
-    if verdict.ignored and not is_far:  # of what is far the verdict says why
-        notes = [f"not read: {visible(verdict.ignored)}"]
+    if not is_far and (ignored := columns.get("ignored", [""])[0]):  # else the verdict says why
+        notes = [f"not read: {visible(ignored)}"]
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 

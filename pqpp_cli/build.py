@@ -176,7 +176,7 @@ class Build(
             raise PqppError(f"`runs` {' '.join(words)}: give each file a model of its own")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
-        built = build_benchmark(*kinds)
+        built = build_benchmark(*kinds, progress=sys.stderr.isatty())
         if not self.language:
             keeping = replace(keeping, language=language_codes(built.prompts["prompt"].to_pylist()))
         folder = write_benchmark(built, self.output, self.name, keeping)

@@ -86,8 +86,8 @@ class Group(Options):
 
     @classmethod
     def _make(cls) -> None:
-        # What is not needed is not made: each start of the command pays for it.
-        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        # What is not needed, as a group by itself, is not made: each start pays for it.
+        dataclass(init=hasattr(cls, "run"), frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
     @classmethod
     def complete(cls) -> type[Self]:

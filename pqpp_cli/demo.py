@@ -96,7 +96,8 @@ class Demo(Served, Command):
         check_output_folder(folder, (_REPORT, _FIGURES) if is_ours else ())
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
-        columns = predicted_columns(predictor, list(_PROMPTS), _SHOWN, uncertainty=True)
+        rows = predictor.read_rows(_PROMPTS)
+        columns = predicted_columns(predictor, rows, _SHOWN, uncertainty=True)
         print(format_answers("table", columns, predictor.far_means, width_of(None)))
         rows, road = _validation()
         if rows is None:

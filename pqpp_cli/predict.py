@@ -205,13 +205,13 @@ class Predict(
             in_colours,
         )
         from pqpp_models.predict import main_targets
-        from pqpp_models.verdict.reference import KEY
+        from pqpp_models.predictor import REFERENCE
 
         columns: dict[str, list] = {}
         prompts: list[Any] = []
         targets = self.targets or main_targets(predictor)
-        is_plain = self.style == "table" and self.targets is None
-        is_a_question = is_plain and len(self.prompts) == 1 and KEY in predictor.details
+        is_plain = self.style == "table" and self.targets is None and len(self.prompts) == 1
+        is_a_question = is_plain and REFERENCE in predictor.details
         is_judged = self.verdict or is_a_question
         verdicts: list[Any] = []
         for _, read, predicted, found in self._answers(
@@ -258,8 +258,7 @@ class Predict(
                 predicted |= verdicts.as_columns()
             if self.explain:
                 explained = self._explained(predictor, read)
-                cells = [one.as_record() if one.changes else None for one in explained]
-                predicted["explanation"] = cells
+                predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
             for name, cells in _beside(given, predicted, renamed).items():
                 columns.setdefault(name, []).extend(cells)
         emit_columns(columns, self.style, self.output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import read_prompts
+from pqpp_models.prompts import COLUMN
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def predict(
 
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = [prompts] if isinstance(prompts, str) else prompts
+    rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
     columns = predicted_columns(predictor, rows, targets, uncertainty, progress, unread)
     try:
         return pd.DataFrame(columns)
@@ -73,7 +73,7 @@ def predict(
 
 def predicted_columns(
     predictor: Predictor,
-    rows: Any,
+    rows: Sequence[Any],
     targets: str | Iterable[str] | None = None,
     uncertainty: bool = False,
     progress: bool = False,
@@ -81,26 +81,29 @@ def predicted_columns(
 ) -> dict[str, Sequence[Any]]:
     """Return what `predict` puts into a table, as a mapping of columns; None where it is unknown.
 
+    Rows are as `Predictor.read_rows` gives them.
+
     Example:
         >>> static = Predictor.from_pretrained("static")
-        >>> list(predicted_columns(static, ["A cat."], "mean_rr", uncertainty=True))
+        >>> rows = static.read_rows(["A cat."])
+        >>> list(predicted_columns(static, rows, "mean_rr", uncertainty=True))
         ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'far', 'ignored']
     """
     chosen = predictor.columns_for(targets)
     if predictor.one_score:
         chosen = predictor.columns_for(None)
     sure = predictor.knows_uncertainty
-    read = predictor.read_rows(rows)
-    answer = predictor.answer(read, chosen, progress, uncertainty=uncertainty or sure)
+    answer = predictor.answer(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
         answer.values[answer.far] = answer.deviations[answer.far] = math.nan
-    columns: dict[str, Sequence[Any]] = {"prompt": read_prompts(read)}
+    texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
+    columns: dict[str, Sequence[Any]] = {"prompt": texts}
     columns |= _by_name(chosen, answer.values)
     if uncertainty:
         columns |= _by_name([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
         columns |= {**_by_name(["distance"], answer.distance[:, None]), "far": answer.far.tolist()}
-        columns["ignored"] = list(map(predictor.ignored_of, read))
+        columns["ignored"] = answer.ignored
     return columns
 
 
@@ -184,7 +187,8 @@ class PredictShard:
 
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         options = (self.targets, self.uncertainty, False, self.unread)
-        figures_ = predicted_columns(self.loaded, texts, *options)
+        rows = self.loaded.read_rows(texts)
+        figures_ = predicted_columns(self.loaded, rows, *options)
         kinds = {"far": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))

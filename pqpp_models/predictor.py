@@ -9,20 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_files.errors import in_a_line
 from pqpp_files.paths import expanded
 from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
-from pqpp_models.explain.explanation import Explanation, explain_prompts
-from pqpp_models.prompts import COLUMN, read_prompts
+from pqpp_models.prompts import COLUMN, read_contents, read_prompts
 from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
@@ -33,11 +31,16 @@ from pqpp_models.record.record import (
 from pqpp_models.registration import NUMPY
 from pqpp_models.targets import TARGETS, resolve_targets
 
+if TYPE_CHECKING:
+    from pqpp_models.explain.explanation import Explanation
+
 _log = logging.getLogger(__name__)
 
 _FEW = 32
 SCORE = "score"
 """The column of a predictor that knows no target's units."""
+REFERENCE = "reference"
+"""What a predictor's `details` call that which a verdict ranks prompts among."""
 FAR = "not read as plain English"
 """What `Uncertain.far` means, if its predictor says nothing else."""
 
@@ -53,12 +56,15 @@ class Uncertain(NamedTuple):
             that the prediction is the average of all prompts and the deviation theirs, or a
             deviation lower for what is garbled; measures of predictors count it, tables for people
             leave it out. A predictor's `far_means` says it.
+        ignored: one a row, what was not read of the prompt, by kind: syntax and tails, and words
+            that are not understood; empty if all was read.
     """
 
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
     distance: NDArray[np.float64]
     far: NDArray[np.bool_]
+    ignored: list[str]
 
 
 class Predictor(ABC):
@@ -306,15 +312,15 @@ class Predictor(ABC):
             PredictorError: this predictor does not know it; ``knows_uncertainty`` tells.
 
         >>> predictor = Predictor.from_pretrained("static")
-        >>> found = predictor.predict_with_uncertainty(["A man riding a wave.", "qwx zzyv 77"])
-        >>> found.deviations.shape, found.far.tolist()
-        ((2, 10), [False, True])
+        >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
+        >>> found.deviations.shape, found.far.tolist(), found.ignored[0]
+        ((2, 10), [False, True], 'quality: 4k')
         """
         return self.answer(self.read_rows(rows), targets, progress, uncertainty=True)
 
     def answer(
         self,
-        read: list[Any],
+        read: Sequence[Any],
         targets: str | Iterable[str] | None = None,
         progress: bool = False,
         uncertainty: bool = False,
@@ -333,7 +339,7 @@ class Predictor(ABC):
         chosen = self.columns_for(targets)
         shape = (len(read), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
-        uncertain = Uncertain(values, deviations, distance, np.zeros(len(read), dtype=bool))
+        far, ignored = np.zeros(len(read), dtype=bool), [""] * len(read)
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in parts_of_mean(mean, self.targets))
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
@@ -353,8 +359,10 @@ class Predictor(ABC):
                 if measured is not None:
                     # A mean keeps the deviation fitted to it: errors of parts are correlated.
                     deviations[places] = measured.deviations[:, : len(chosen)]
-                    distance[places], uncertain.far[places] = measured.distance, measured.far
-        return uncertain
+                    distance[places], far[places] = measured.distance, measured.far
+                    for place, text in zip(places, measured.ignored, strict=False):
+                        ignored[place] = text
+        return Uncertain(values, deviations, distance, far, ignored)
 
     def was_fitted_to(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
@@ -387,7 +395,7 @@ class Predictor(ABC):
         self.record = replace(self.record, rows=fitted, means=means)
 
     def _parts(
-        self, rows: list[Any], progress: bool
+        self, rows: Sequence[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the rows whose prompts are not blank, and their places, some at a time."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
@@ -408,14 +416,6 @@ class Predictor(ABC):
         """Whether ``predict_with_uncertainty`` answers."""
         return type(self)._measure is not Predictor._measure
 
-    def ignored_of(self, prompt: str | Prompt) -> str:
-        """Return what was not read of a prompt, by kind: syntax and tails; empty if all was.
-
-        >>> Predictor.from_pretrained("static").ignored_of("a cat, 4k --ar 16:9")
-        'flag: --ar 16:9; quality: 4k'
-        """
-        return ""
-
     @property
     def far_means(self) -> str:
         """What ``far`` means, in words.
@@ -427,7 +427,7 @@ class Predictor(ABC):
 
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
-    ) -> list[Explanation]:
+    ) -> "list[Explanation]":
         """Say how predictions change where one word or phrase of a prompt is left out.
 
         The changes are exact, do not add up, and are no causes of what images will look like. What
@@ -444,7 +444,38 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").explain(["a red cat --ar 1:1"])[0].changes
         (Change(phrase='red', start=2, end=5, change=1.0),)
         """
-        return explain_prompts(self, prompts, target, progress)
+        from pqpp_backbones.prompt.leaving_out import leave_one_out
+        from pqpp_models.explain.explanation import Change, Explanation
+
+        if self.inputs != "text":
+            raise PredictorError(
+                f"{self.called} needs {self.inputs}, and only the words of a text are explained; "
+                "use a predictor of texts, like static"
+            )
+        chosen = self.columns_for(target)
+        if target is not None and len(chosen) > 1:
+            raise PredictorError(
+                f"{len(chosen)} targets came, one is explained at a time; name one"
+            )
+        read = read_contents(prompts)
+        contents = [prompt.content for prompt in read]
+        left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
+        rests = (one.rest for some in left_out for one in some)
+        texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
+        rows = self.read_rows([*read, *texts])[len(read) :]
+        answer = self.answer(rows, chosen[:1], progress, self.knows_uncertainty)
+        # Where a text is not read, its prediction is that of any other.
+        known = np.where(answer.far, np.nan, answer.values[:, 0]).tolist()
+        values = dict(zip(texts, known, strict=True))
+        explanations = []
+        for prompt, content, some in zip(read, contents, left_out, strict=True):
+            changes = (
+                Change(one.phrase, one.start, one.end, values[content] - values[one.rest])
+                for one in some
+            )
+            made = tuple(one for one in changes if not np.isnan(one.change))
+            explanations.append(Explanation(prompt.text, chosen[0], values[prompt.text], made))
+        return explanations
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
         """Return where prompts lie in the space that the predictor learned, ``(rows, size)``.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pqpp_backbones.training.reading import reading
 from pqpp_datasets.errors import BenchmarkError
 
 _AT_ONCE = 2048
@@ -103,6 +102,8 @@ def dataset_rows(
         BenchmarkError: There is no such configuration, split or column, or a prompt is no text.
         PqppError: There is no such dataset.
     """
+    from pqpp_backbones.training.reading import reading
+
     try:
         places = {"data_dir": data_dir, "image_dir": image_dir}
         with reading(dataset, "check `dataset`"):

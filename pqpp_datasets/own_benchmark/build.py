@@ -66,6 +66,7 @@ def build_benchmark(
     options: BuildOptions | None = None,
     preferences: str | Path | Sequence[str | Path] | None = None,
     rankings: str | Path | Sequence[str | Path] | None = None,
+    progress: bool = False,
 ) -> Built:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
@@ -84,6 +85,7 @@ def build_benchmark(
             them, or the chosen model's name.
         rankings: The rank of each model's image of a prompt, 1 for the best; read as the
             preferences between all pairs.
+        progress: Whether bars on standard error show how far it is.
 
     Raises:
         BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
@@ -106,13 +108,14 @@ def build_benchmark(
         raise BenchmarkError(f"nothing to build from: {wanted}")
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("preferences and rankings both give targets called rate; build one")
-    prompts, generation, retrieval, preferred = _scored(files, options)
-    identities = identities_of(prompts)
+    paths = [path for some in files.values() for _, path in some]
+    prompts, generation, retrieval, preferred = _scored(files, options, progress)
+    identities = table = identities_of(prompts)
     split_of = splits_of(prompts, options.fractions, options.seed)
     targets = _targets(generation, retrieval, preferred, len(split_of), options)
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
-        names = " and ".join(str(path) for paths in files.values() for _, path in paths)
+        names = " and ".join(map(str, paths))
         why = "no prompt stands in both; write prompts alike"
         if generation:
             people = how_many(len(generation.annotators), "annotator")
@@ -120,7 +123,6 @@ def build_benchmark(
             why = f"of {people} outside the control group {admitted} are admitted; give further"
             why += " judgments, or lower min_kappa or min_reference_share"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
-    table = identities
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
@@ -131,7 +133,7 @@ def build_benchmark(
         if share > 0 and not splits[name].num_rows
     ]
     warnings += [f"the column {name} has no value for any prompt" for name in empty]
-    joined = (options.prompts, options.images, options.labels)
+    joined = filter(None, (options.prompts, options.images, options.labels))
     return Built(
         splits={name: table for name, table in splits.items() if table.num_rows},
         generation=generation,
@@ -141,10 +143,7 @@ def build_benchmark(
         prompts=identities,
         split_of=split_of,
         targets=tuple(targets),
-        inputs=(
-            *(path for paths in files.values() for _, path in paths),
-            *(Path(path) for path in joined if path),
-        ),
+        inputs=(*paths, *map(Path, joined)),
         warnings=tuple(warnings),
         notes=tuple(note for part in (generation, preferred) if part for note in part.notes),
     )
@@ -152,33 +151,36 @@ def build_benchmark(
 
 def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
     """Return files, each with the model that it is given for, if any."""
-    if isinstance(given, Mapping):
-        return [(model, Path(path)) for model, path in given.items()]
     files = [given] if isinstance(given, str | Path) else given
-    return [(None, Path(path)) for path in files]
+    named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
+    return [(model, Path(path)) for model, path in named]
 
 
 def _scored(
-    files: Mapping[str, Files], options: BuildOptions
+    files: Mapping[str, Files], options: BuildOptions, progress: bool
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
+    from tqdm import tqdm
+
     opened, options = _opened(files, options)
-    tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
+    shown: dict[str, Any] = {"unit": "kind", "leave": False, "disable": not progress}
+    reading = tqdm(opened.items(), desc="reading", **shown)
+    tables = {kind: read_long(kind, paths, options) for kind, paths in reading}
     if "rankings" in tables:
         tables["preferences"] = as_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None
-    if "judgments" in tables:
-        table = tables.pop("judgments")
-        scale = scale_of_votes(table, options)
-        labels = label_values(table, "label", scale, options.blank)
-        votes = votes_of(table, scale, labels, options)
-        generation = score_votes(votes, len(prompts), options)
-    if "runs" in tables:
-        retrieval = score_runs(tables["runs"], tables["relevance"], len(prompts), options)
-    if "preferences" in tables:
-        preferred = score_preferences(tables["preferences"], len(prompts), options)
+    for kind in tqdm(list(tables), desc="scoring", **shown):
+        if kind == "judgments":
+            table = tables.pop(kind)
+            scale = scale_of_votes(table, options)
+            labels = label_values(table, "label", scale, options.blank)
+            generation = score_votes(votes_of(table, scale, labels, options), len(prompts), options)
+        elif kind == "runs":
+            retrieval = score_runs(tables[kind], tables["relevance"], len(prompts), options)
+        elif kind == "preferences":
+            preferred = score_preferences(tables[kind], len(prompts), options)
     return prompts, generation, retrieval, preferred
 
 

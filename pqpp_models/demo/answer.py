@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import measure_of, readable_words, sort_targets
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
@@ -20,10 +21,9 @@ from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
-from pqpp_models.predictor import Predictor
+from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import Z90, known_range
-from pqpp_models.verdict.reference import KEY
-from pqpp_models.verdict.verdict import UNREAD, PromptVerdict, PromptVerdicts, predict_and_judge
+from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_and_judge
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 """Prompts of a file, of a table, and side by side; characters of a prompt."""
@@ -147,7 +147,7 @@ class Answerer:
         prompts = self.predictor.read_rows(given["prompt"])
         targets, is_sure = ordered_targets(self.predictor, None), self.predictor.knows_uncertainty
         verdicts = PromptVerdicts()
-        if KEY in self.predictor.details:
+        if REFERENCE in self.predictor.details:
             columns, verdicts = predict_and_judge(self.predictor, prompts, targets, is_sure)
         else:
             columns = predicted_columns(self.predictor, prompts, targets, is_sure)
@@ -179,10 +179,10 @@ class Answerer:
     ) -> dict[str, Any]:
         """Return what the template of prompts side by side is filled with."""
         explained = self.predictor.explain(prompts, target)
-        unsaid = list(map(self.predictor.ignored_of, prompts))
+        unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
-            if one.level == "unknown":  # the verdict says already that it was not read
-                unsaid[row] = UNREAD.sub("", unsaid[row]).strip("; ")
+            if one.level == "unknown" and isinstance(prompts[row], Prompt):
+                unsaid[row] = prompts[row].not_read  # why there is none, the verdict says
         cards = [
             {
                 "prompt": visible(explanation.prompt),

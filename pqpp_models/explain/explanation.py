@@ -11,12 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from pqpp_backbones.prompt.leaving_out import leave_one_out
 from pqpp_files.visible import visible
-from pqpp_models.errors import PredictorError
-from pqpp_models.prompts import read_contents
 from pqpp_models.targets import known_range
 
 if TYPE_CHECKING:
@@ -133,40 +128,3 @@ def _colour_of(strength: float) -> str:
     end = _RAISES if strength > 0 else _LOWERS
     mixed = (round(n + abs(strength) * (e - n)) for n, e in zip(_PAPER, end, strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
-def explain_prompts(
-    predictor: Any, prompts: Any, target: str | None = None, progress: bool = False
-) -> list[Explanation]:
-    """Do what `Predictor.explain` says."""
-    if predictor.inputs != "text":
-        raise PredictorError(
-            f"{predictor.called} needs {predictor.inputs}, and only the words of a text are "
-            "explained; use a predictor of texts, like static"
-        )
-    chosen = predictor.columns_for(target)
-    if target is not None and len(chosen) > 1:
-        raise PredictorError(f"{len(chosen)} targets came, one is explained at a time; name one")
-    read = read_contents(prompts)
-    contents = [prompt.content for prompt in read]
-    left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
-    rests = (one.rest for some in left_out for one in some)
-    texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
-    rows = predictor.read_rows([*read, *texts])[len(read) :]
-    answer = predictor.answer(rows, chosen[:1], progress, predictor.knows_uncertainty)
-    # Where the predictor does not read a text, its prediction is that of any other.
-    known = np.where(answer.far, np.nan, answer.values[:, 0]).tolist()
-    values = dict(zip(texts, known, strict=True))
-    return [
-        Explanation(
-            prompt.text,
-            chosen[0],
-            values[prompt.text],
-            tuple(
-                Change(one.phrase, one.start, one.end, change)
-                for one in some
-                if (change := values[content] - values[one.rest]) == change
-            ),
-        )
-        for prompt, content, some in zip(read, contents, left_out, strict=True)
-    ]

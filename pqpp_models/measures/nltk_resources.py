@@ -11,7 +11,6 @@ import logging
 import re
 import threading
 import warnings
-import zipfile
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
@@ -32,6 +31,8 @@ def _resource(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
         @cache
         @wraps(load)
         def loaded() -> Any:
+            import zipfile
+
             with _lock, warnings.catch_warnings():
                 # NLTK also warns about what it then refuses; the error below says it once.
                 warnings.simplefilter("ignore", RuntimeWarning)

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,14 +82,9 @@ class CalibratedPredictor(Predictor):
             prompts: what `texts_of` gave of them.
         """
 
-    def ignored_of(self, prompt: str | Prompt) -> str:
-        """Return what was not read of a prompt, and what of it is not understood."""
-        read = prompt if isinstance(prompt, Prompt) else Prompt.read(prompt)
-        return "; ".join(filter(None, (read.not_read, self._unread(read.normalised))))
-
-    def _unread(self, text: str) -> str:
-        """Return what is not understood of what is read of a prompt, in words."""
-        return self.known_words.told(text) if self.known_words is not None else ""
+    def _beyond(self, text: str) -> str:
+        """Return what is too long to be read of a text, in words; empty if all of it is read."""
+        return ""
 
     def _card(self) -> str:
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
@@ -138,12 +132,16 @@ class CalibratedPredictor(Predictor):
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
         mixed = mixed_with_prior(values, deviations, known, fitted)
-        uncertain = Uncertain(*mixed, distance, known == 0)
+        uncertain = Uncertain(*mixed, distance, known == 0, [])
+        for prompt, text in zip(prompts, texts, strict=True) if doubts else ():
+            told = self.known_words.told(text) if self.known_words is not None else ""
+            parts = filter(None, (prompt.not_read, told, self._beyond(text)))
+            uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def _try(self) -> None:
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
-        if not all(np.isfinite(numbers).all() for numbers in found):
+        if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
             raise ValueError("what it predicts are no numbers")
 
     def _calibration_tensors(self) -> Arrays:
@@ -371,6 +369,8 @@ def normal_scores(values: Floats) -> Floats:
     >>> normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
     [0.967, -0.967, 0.0]
     """
+    from statistics import NormalDist
+
     order = np.lexsort((np.random.default_rng(_SEED).random(len(values)), values))
     quantiles = (np.argsort(order) + 0.5) / len(values)
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])

@@ -364,13 +364,10 @@ class StaticPredictor(CalibratedPredictor):
             found[:, columns] = np.minimum.reduceat(below, starts)
         return found, points[own]
 
-    def _unread(self, text: str) -> str:
-        beyond = self.tokens.beyond(text).split()
-        more = " ..." if len(beyond) > _MOST_TOLD else ""
-        reason = (
-            f"beyond {self.tokens.max_pieces} word pieces: {' '.join(beyond[:_MOST_TOLD])}{more}"
-        )
-        return "; ".join(filter(None, (super()._unread(text), reason if beyond else "")))
+    def _beyond(self, text: str) -> str:
+        words = self.tokens.beyond(text).split()
+        told = " ".join(words[:_MOST_TOLD]) + " ..." * (len(words) > _MOST_TOLD)
+        return f"beyond {self.tokens.max_pieces} word pieces: {told}" if words else ""
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]

@@ -3,19 +3,22 @@
 A skill is here where people's scores of images support its cost, with other skills held equal, in
 the judged studies: `docs/understand/numbers.md` has the table. Colours and rare things are not
 here, for they have none, and neither are single words: what leaving one out changes is wrong by 28
-of 100 ranks, twice which few of them reach.
+of 100 ranks, twice which few of them reach. `phrases.txt` has the phrases that ask for a skill, as
+patterns; each match has one of the words beside it, and says less by what stands behind it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache
 from os.path import commonprefix
+from pathlib import Path
+from typing import NamedTuple
 
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import UNITS
-from pqpp_backbones.prompt.quoted import WantedText, places_of_texts
+from pqpp_backbones.prompt.quoted import places_of_texts
 from pqpp_models.text.reading.asking_less import (
     PLACES,
     counts_in,
@@ -25,58 +28,20 @@ from pqpp_models.text.reading.asking_less import (
 )
 from pqpp_models.text.reading.words import FUNCTION_WORDS
 
-Edit = tuple[int, int, str]
-"""Where a part of a prompt begins and ends, and what stands in its place."""
-
-_LONG, _FIRST_PART = 20, range(6, 13)
-"""Words of a prompt that is not long, and of the part that it begins with."""
-_NAME = re.compile(r"(?<=. )[A-Z][a-z]+ [A-Z]")  # "by Two Steps From Hell"
+_LONG, _FIRST_PART, _MOST_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
+"""Words of a prompt that is not long, and of the part that it begins with; letters of a text."""
+# "by Two Steps From Hell", "two thirds of a pizza", "nine inch nails"
+_NO_COUNT = re.compile(
+    r"(?<=. )[A-Z][a-z]+ [A-Z]|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
+)
+_NO_PLACE = re.compile("behind the scenes|above all", re.I)
+_IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
-_BEFORE_TEXT = re.compile(
-    r"[\s,]*(?:\b(?:that|which)\s+)?(?:\b(?:says?|saying|reads?|reading|spell(?:s|ing)|spelled"
-    r"|(?:labell?ed|titled|called|named|captioned|with|and|has|have|having|bearing|displaying|showing)"
-    r"(?:\s+(?:the|a))?(?:\s+(?:words?|texts?|letters?|names?|title|captions?|slogan|message"
-    r"|inscription|phrase|sign))?(?:\s+(?:that\s+)?(?:says?|saying|reads?|reading|of))?"
-    r"|the\s+(?:words?|texts?|letters?|phrase|message))\b)?[\s:,]*$",
-    re.I,
-)
-_AFTER_TEXT = re.compile(
-    r"\s*(?:(?:is\s+|are\s+)?(?:written|painted|printed|engraved|carved|spelled|embroidered)"
-    r"(?:\s+(?:out|on\s+it|in\s+it|across\s+it|above\s+it))?)?",
-    re.I,
-)
-_AFFIRMED = (
-    (re.compile(r"\bwithout(?:\s+an[ys]?\b)?", re.I), "with"),
-    (re.compile(r"\b(?:(can)not|(can)['’]t)\b", re.I), "can"),
-    (re.compile(r"\b(?:do|does|did)(?:\s+not|n['’]t)\s+", re.I), ""),
-    (re.compile(r"\b(is|are|was|were|has|have)n['’]t\b", re.I), r"\1"),
-    (re.compile(r"\bno\s+one\b|\bnobody\b", re.I), "people"),
-    (re.compile(r"\bnothing\b", re.I), "things"),
-    (re.compile(r"\b(?:no(?!\.?\s*\d)|not(?!\s+only)|never|neither)\s+", re.I), ""),
-    (re.compile(r"\bnor\b", re.I), "and"),
-    (re.compile(r"\b(?:lacking|missing)\b(?=\s+(?:an?|the|its|his|her|any|all)\b)", re.I), "with"),
-)
-_SIDES = (
-    re.compile(r"[\s,]*\bon\s+(?:the|its|his|her)\s+(?:left|right)\b(?!\s+\w*hand)", re.I),
-    "",
-)
-_COMPARED = (
-    (re.compile(r"\b(?:more|fewer|less)\s+(\w+s)\s+than\b", re.I), r"\1 near"),
-    (
-        re.compile(
-            r"\b(?:(?:much|far|slightly|even|twice|half)\s+)?"
-            r"(?:(?!other|rather|either|neither|whether|later|sooner|earlier)\w{2,}er"
-            r"|more\s+\w+|less\s+\w+)\s+than\b",
-            re.I,
-        ),
-        "near",
-    ),
-    (re.compile(r"\b(?:twice|half|three\s+times)\s+(?:as|the)\s+\w+\s+(?:as|of)\b", re.I), "near"),
-)
+_SAYS = {"negation": "says what is not there", "relation": "says where things are"}
+_SAYS |= {"comparison": "compares things"}
 
 
-@dataclass(frozen=True)
-class PromptSkill:
+class PromptSkill(NamedTuple):
     """Something that a prompt asks for, as it was read.
 
     Attributes:
@@ -89,6 +54,16 @@ class PromptSkill:
     name: str
     says: str
     plain: str
+
+
+@cache
+def _phrases() -> list[list[str]]:
+    text = Path(__file__).with_name("phrases.txt").read_text("utf-8")
+    return [line.split("\t") for line in text.split("\n")[1:-1]]
+
+
+def _in_words(number: int) -> str:
+    return UNITS[number] if number < 13 else f"{number:,}"
 
 
 def skills_in(prompt: str) -> list[PromptSkill]:
@@ -104,40 +79,64 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     relation: it says where things are (“left of”): nine red dogs near a sign that says 'STOP'
     """
     prompt = " ".join(prompt.split())
-    texts = places_of_texts(prompt)
-    masked = prompt
+    text, texts, masked = prompt.lower(), places_of_texts(prompt), prompt
     for _, start, end in texts:
         masked = masked[:start] + "\ue000" * (end - start) + masked[end:]
-    readers = (
-        ("count", _count(masked)),
-        ("text", _text(masked, texts)),
-        ("negation", _quoting("says what is not there", masked, _AFFIRMED, r"\s*[^\W_]*")),
-        ("relation", _quoting("says where things are", masked, (PLACES, _SIDES))),
-        ("comparison", _quoting("compares things", masked, _COMPARED)),
-    )
-    skills = []
-    for name, (says, edits) in readers:
+    skills: list[PromptSkill] = []
+
+    def add(name: str, says: str, edits: Sequence[tuple[int, int, str]]) -> None:
         plain = prompt
-        for start, end, instead in sorted(edits, reverse=True):
-            plain = plain[:start] + instead + plain[end:]
+        for start, end, less in sorted(edits, reverse=True):
+            plain = plain[:start] + less + plain[end:]
         plain = re.sub(r"\s+([,.;])", r"\1", " ".join(plain.split())).strip(" ,;")
         if edits and any(letter.isalnum() for letter in plain):
             skills.append(PromptSkill(name, says, plain))
-    return skills + _whole_skills(prompt)
 
-
-def _whole_skills(prompt: str) -> list[PromptSkill]:
-    """Return what is asked by a prompt as a whole, not by a word of it."""
-    skills = []
-    text, words = prompt.lower(), prompt.split()
-    if conflicts := conflicts_in(text):
+    counts = [
+        (_in_words(number), start, end)
+        for number, start, end, _ in counts_in(masked.lower())
+        if number > 1 and not _NO_COUNT.match(masked, start)
+    ]
+    shorter, conflicts = with_shorter_lists(text), conflicts_in(text)
+    edits: list[tuple[int, int, str]] = []
+    for _, start, end in counts:
+        article = re.search(r"\b(?:an?|the)\s+$", masked[:start], re.I)
+        edits.append((article.start() if article else start, end, ""))
+    add("count", f"counts {listed([number for number, _, _ in counts])} things", edits)
+    edits = []
+    for _, start, end in texts:
+        before, behind = (re.compile(row[2], re.I) for row in _phrases() if row[0] == "text")
+        first = before.search(masked, edits[-1][1] if edits else 0, start)
+        last = behind.match(masked, end)
+        edits.append((first.start() if first else start, last.end() if last else end, " "))
+    quoted = listed([f"“{text.strip(_MARKS)}”" for text, _, _ in texts])
+    if len(quoted) > _MOST_QUOTED:
+        quoted = f"a text of {sum(len(text.split()) for text, _, _ in texts)} words"
+    add("text", f"writes {quoted}", edits)
+    for name, says in _SAYS.items():
+        patterns = [PLACES] if name == "relation" else []
+        for skill, signs, pattern, less in _phrases():
+            if skill == name and any(sign in text for sign in signs.split()):
+                patterns.append((re.compile(pattern, re.I), less))
+        edits = []
+        for compiled, less in patterns:
+            for match in compiled.finditer(masked):
+                is_taken = any(one[0] < match.end() and match.start() < one[1] for one in edits)
+                if not (is_taken or _NO_PLACE.match(masked, match.start())):
+                    edits.append((*match.span(), match.expand(less)))
+        if edits:
+            start, end, _ = min(edits)
+            following = re.match(r"\s*(?:an?\s)?[^\W_]*", masked[end:])
+            end += following.end() if following and name == "negation" else 0
+            add(name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits)
+    if conflicts:
         says = f"has a colour against the usual one (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
-    shorter = with_shorter_lists(text)
-    same = commonprefix((text, shorter[0]))  # noqa: RUF071
-    if _TOGETHER.match(text, len(same)):
+    same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
+    if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same]):
         says = f"shows {_in_words(len(shorter))} things at once"
         skills.append(PromptSkill("subjects", says, shorter[0]))
+    words = prompt.split()
     if len(words) > _LONG:
         ends = [
             at
@@ -145,60 +144,6 @@ def _whole_skills(prompt: str) -> list[PromptSkill]:
             if words[at - 1].endswith((",", "."))
             or (words[at].lower() in FUNCTION_WORDS and words[at - 1].lower() not in FUNCTION_WORDS)
         ]
-        first = " ".join(words[: ends[-1] if ends else _FIRST_PART[-1]]).strip(" ,.")
-        skills.append(PromptSkill("length", f"is long ({len(words)} words)", first))
+        plain = " ".join(words[: ends[-1] if ends else _FIRST_PART[-1]]).strip(" ,.")
+        skills.append(PromptSkill("length", f"is long ({len(words)} words)", plain))
     return skills
-
-
-def _in_words(number: int) -> str:
-    return UNITS[number] if number < 13 else f"{number:,}"
-
-
-def _count(masked: str) -> tuple[str, list[Edit]]:
-    counts = [
-        count
-        for count in counts_in(masked.lower())
-        if count.number > 1 and not _NAME.match(masked, count.start)
-    ]
-    edits: list[Edit] = []
-    for count in counts:
-        article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
-        edits.append((article.start() if article else count.start, count.end, ""))
-    return f"counts {listed([_in_words(count.number) for count in counts])} things", edits
-
-
-def _text(masked: str, wanted: Sequence[WantedText]) -> tuple[str, list[Edit]]:
-    edits: list[Edit] = []
-    for _, start, end in wanted:
-        before = _BEFORE_TEXT.search(masked, edits[-1][1] if edits else 0, start)
-        behind = _AFTER_TEXT.match(masked, end)
-        edits.append((before.start() if before else start, behind.end() if behind else end, " "))
-    texts = [text for text, _, _ in wanted]
-    quoted = listed([f"“{text}”" for text in texts])
-    if len(quoted) > 32:
-        quoted = f"a text of {sum(len(text.split()) for text in texts)} words"
-    return f"writes {quoted}", edits
-
-
-def _quoting(
-    says: str, masked: str, patterns: Sequence[tuple[re.Pattern[str], str]], behind: str = ""
-) -> tuple[str, list[Edit]]:
-    """Return what words of some patterns say, with the first of them, and their edits.
-
-    Args:
-        says: What they say.
-        masked: The prompt.
-        patterns: What each is replaced by.
-        behind: A pattern of what is quoted behind the first of them.
-    """
-    edits: list[Edit] = []
-    for pattern, instead in patterns:
-        for match in pattern.finditer(masked):
-            if not any(start < match.end() and match.start() < end for start, end, _ in edits):
-                edits.append((*match.span(), match.expand(instead)))
-    if not edits:
-        return says, edits
-    start, end, _ = min(edits)
-    following = re.compile(behind).match(masked, end)
-    quoted = masked[start : following.end() if following else end]
-    return f"{says} (“{' '.join(quoted.split()).strip(' ,')}”)", edits

@@ -10,7 +10,6 @@ measured.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
 from pqpp_models.predict import predicted_columns
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import read_contents
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import Z90
 from pqpp_models.text.reading.known_words import KnownWords
@@ -38,26 +36,13 @@ HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100
 """Below which rank among people's prompts a prompt is called what; the last one includes 100."""
 COSTS = 5.0
 """What costs so many ranks of 100 or more is named in the sentence."""
-VERDICT_COLUMNS = (
-    "verdict",
-    "level",
-    "easier_than_people",
-    "easier_than_captions",
-    "skill",
-    "cost",
-)
+_COLUMNS = "verdict level easier_than_people easier_than_captions skill cost"
+VERDICT_COLUMNS = tuple(_COLUMNS.split())
 """What a table has of each verdict."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
-UNREAD = re.compile(
-    r"language: (?P<language>[^;(]*) \([^;]*|garbled: (?P<words>[^;]*)|unknown: (?P<word>[^;]*)"
-)
-"""What stands in `ignored` where a prompt is not read at all."""
-_REASONS = {
-    "language": "it is in {}; write the prompt in English",
-    "words": "the words are garbled ({})",
-    "word": "the word {} is unknown",
-}
+_REASONS = {"language": "it is in {}", "garbled": "the words are garbled ({})"}
+_REASONS |= {"unknown": "the word {} is unknown"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +64,6 @@ class PromptVerdict:
         costs: The skills that were found, the dearest first: a skill, and by how many ranks among
             people's prompts the plain prompt is easier. Below 0: it is harder.
         deviation: The standard deviation of true values from such a prediction; NaN if unknown.
-        ignored: What was not read, as `Predictor.ignored_of` says it.
     """
 
     prompt: str
@@ -91,7 +75,6 @@ class PromptVerdict:
     easier_than_captions: float = math.nan
     costs: tuple[tuple[PromptSkill, float], ...] = ()
     deviation: float = math.nan
-    ignored: str = ""
 
     @property
     def skill(self) -> str | None:
@@ -108,9 +91,8 @@ class PromptVerdict:
         if math.isnan(self.easier_than_people):
             return ""
         people, captions = map(_of_hundred, (self.easier_than_people, self.easier_than_captions))
-        return (
-            f"easier than {people} prompts that people wrote ({captions} captions of photographs)"
-        )
+        beside = f"({captions} captions of photographs)"
+        return f"easier than {people} prompts that people wrote {beside}"
 
     @property
     def doubt(self) -> str:
@@ -121,8 +103,8 @@ class PromptVerdict:
         """
         if math.isnan(self.value + self.deviation):
             return ""
-        off = f"{Z90 * self.deviation:.2f}"
-        return f"a rough guess: nine of ten such prompts are less than {off} off"
+        off = Z90 * self.deviation
+        return f"a rough guess: nine of ten such prompts are less than {off:.2f} off"
 
     @property
     def remedy(self) -> str:
@@ -158,8 +140,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
 
     def as_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `PromptVerdict.as_record`, one row a prompt."""
-        records = [judged.as_record() for judged in self]
-        return {name: [record[name] for record in records] for name in VERDICT_COLUMNS}
+        return {name: [one.as_record()[name] for one in self] for name in VERDICT_COLUMNS}
 
     def as_table(self) -> pd.DataFrame:
         """Return one row a prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
@@ -185,25 +166,17 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         from pqpp_files.render_page import BarCell, bar_table
 
+        headings = "prompt", "verdict", "easier than, of 100 prompts that people wrote"
         rows = (
             (
-                visible(judged.prompt),
-                judged.sentence,
-                BarCell.of(judged.easier_than_people, (0, 100), "{:.0f}"),
-                BarCell.of(judged.easier_than_captions, None, "{:.0f}"),
+                visible(one.prompt),
+                one.sentence,
+                BarCell.of(one.easier_than_people, (0, 100), "{:.0f}"),
+                BarCell.of(one.easier_than_captions, None, "{:.0f}"),
             )
-            for judged in self
+            for one in self
         )
-        return bar_table(
-            (
-                "prompt",
-                "verdict",
-                "easier than, of 100 prompts that people wrote",
-                "of 100 captions",
-            ),
-            rows,
-            sortable=sortable,
-        )
+        return bar_table((*headings, "of 100 captions"), rows, sortable=sortable)
 
 
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
@@ -242,7 +215,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         )
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = [prompts] if isinstance(prompts, str) else prompts
+    rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
     target = read_reference(predictor).target
     _, verdicts = predict_and_judge(predictor, rows, target, predictor.knows_uncertainty)
     return verdicts[0] if isinstance(prompts, str) else verdicts
@@ -250,7 +223,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
 
 def predict_and_judge(
     predictor: Predictor,
-    rows: Any,
+    rows: Sequence[Any],
     targets: str | Iterable[str] | None = None,
     uncertainty: bool = True,
     unread: str = "empty",
@@ -259,7 +232,7 @@ def predict_and_judge(
 
     Args:
         predictor: One with a reference.
-        rows: As for `predict`.
+        rows: Prompts as its `read_rows` gives them.
         targets: Names; all of the predictor's if left out. That of the verdict is added.
         uncertainty: Whether deviations are asked for; without them no doubt is told.
         unread: As for `predict`.
@@ -267,60 +240,44 @@ def predict_and_judge(
     Returns:
         What `predicted_columns` gives of the prompts, and their verdicts.
 
-    >>> columns, verdicts = predict_and_judge(Predictor.from_pretrained("static"), ["a cat"])
+    >>> static = Predictor.from_pretrained("static")
+    >>> columns, verdicts = predict_and_judge(static, static.read_rows(["a cat"]))
     >>> columns["prompt"], verdicts[0].level
     (['a cat'], 'easy')
     """
-    reference, read = read_reference(predictor), read_contents(rows)
+    reference, count = read_reference(predictor), len(rows)
+    read = [row if isinstance(row, Prompt) else Prompt.read(row) for row in rows]
     asked = [skills_in(prompt.content) for prompt in read]
     plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
-    count, target = len(read), reference.target
-    everything, wanted = predictor.read_rows([*read, *plain]), predictor.columns_for(targets)
-    names = dict.fromkeys((*wanted, target))
+    target, everything = reference.target, [*rows, *predictor.read_rows(plain)]
+    names = dict.fromkeys((*predictor.columns_for(targets), target))
     predicted = predicted_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
-    nothing = [None] * count
-    far, ignored = columns.get("far", nothing), columns.get("ignored", nothing)
-    whys = [
-        _why_none(prompt, bool(far[row]), ignored[row] or "", predictor)
-        for row, prompt in enumerate(read)
-    ]
+    far = columns.get("far", [False] * count)
+    whys = [_why_none(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
-    values[:count][[bool(why) for why in whys]] = math.nan
-    deviations = np.array(columns.get(f"{target}_deviation", nothing), float).tolist()
+    values[:count][[*map(bool, whys)]] = math.nan
+    deviations = np.array(columns.get(f"{target}_deviation", [None] * count), float).tolist()
     people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
     ranks = dict(zip(plain, people[count:], strict=True))
     verdicts = []
     for row, prompt in enumerate(read):
         costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
-        level, sentence = _level_and_sentence(whys[row], people[row], known)
-        verdicts.append(
-            PromptVerdict(
-                prompt.text,
-                target,
-                float(values[row]),
-                level,
-                sentence,
-                people[row],
-                captions[row],
-                known,
-                deviations[row],
-                ignored[row] or "",
-            )
-        )
+        said = _level_and_sentence(whys[row], people[row], known)
+        of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
+        verdicts.append(PromptVerdict(*of_prompt, known, deviations[row]))
     return columns, PromptVerdicts(verdicts)
 
 
-def _why_none(prompt: Prompt, is_far: bool, ignored: str, predictor: Predictor) -> str:
+def _why_none(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
     """Return why there is no verdict on a prompt, an empty text where there is one."""
-    if is_far:
-        found = UNREAD.search(ignored)
-        if not (found and found.lastgroup):
-            return predictor.far_means
-        return _REASONS[found.lastgroup].format(found[found.lastgroup])
     known = getattr(predictor, "known_words", None)
-    unknown = known.read(prompt.normalised).unknown if isinstance(known, KnownWords) else []
+    known = known if isinstance(known, KnownWords) else None
+    if is_far:
+        kind, _, what = known.told(prompt.normalised).partition(": ") if known else ("", "", "")
+        return _REASONS.get(kind, predictor.far_means).format(what)
+    unknown = known.read(prompt.normalised).unknown if known else []
     unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
     if prompt.is_tags:
         kind = "tag lists"

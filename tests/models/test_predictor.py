@@ -27,7 +27,7 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
         assert np.isnan(array[[1, 3]]).all() and np.isfinite(array[KNOWN]).all()
     assert found.far.tolist() == [False] * 5
     np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
-    columns = predicted_columns(predictor, MIXED, "mean_rr")
+    columns = predicted_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
     assert (
         columns["mean_rr"][1] is None
         and columns["distance"][1] is None

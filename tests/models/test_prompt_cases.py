@@ -29,7 +29,8 @@ def alignment(static):
 
 def is_no_garbage(name, static, alignment):
     (rank,) = read_reference(static).ranks(alignment(name))
-    return "garbled" not in static.ignored_of(name) and rank >= 5
+    (ignored,) = static.predict_with_uncertainty([name]).ignored
+    return "garbled" not in ignored and rank >= 5
 
 
 def is_one_prompt(pair, static, alignment):

@@ -29,10 +29,8 @@ def test_a_question_is_predicted_and_judged(capsys):
     """It is predicted, predicted without each skill, and without each word."""
     words = ["predict", "a red cat on a zebra crossing"]
     way = walk(lambda: main(words), "zebra", start="Predict.run")
-    assert (
-        "pqpp_models/text/static.py" in way.stops and "pqpp_models/verdict/skills.py" in way.stops
-    )
-    assert len(way.stops) <= 35 and way.turns <= 18, way.stops
+    assert {"pqpp_models/text/static.py", "pqpp_models/verdict/skills.py"} < set(way.stops)
+    assert len(way.stops) <= 25 and way.turns <= 8, way.stops
 
 
 def test_a_question_reads_each_prompt_once(monkeypatch):

@@ -49,7 +49,7 @@ def evaluate_calibrated(
         means also for its half that is nearer to the training, ``validation_near``, and the farther
         one; and the share of true values within 1.645 deviations, ``coverage_validation``.
     """
-    values, deviations, distance, _ = predictor.predict_with_uncertainty(prompts, targets)
+    values, deviations, distance, *_ = predictor.predict_with_uncertainty(prompts, targets)
     far = distance > np.median(distance)
     covered = np.abs(true - values) <= Z90 * deviations
     return {

@@ -71,7 +71,7 @@ WORDS = ["a", "red", "cat,", "on", "and", "two", "'x'", "--ar 1:1", "8k", "no", 
 def test_any_text_has_changes_within_it(static, text):
     (found,) = static.explain([text], "mean_rr")
     assert found.prompt == text and "".join(piece for piece, _ in found.pieces()) == text
-    values, _, _, far = static.predict_with_uncertainty([text], "mean_rr")
+    values, _, _, far, _ = static.predict_with_uncertainty([text], "mean_rr")
     value = float("nan") if far[0] else values[0, 0]
     assert found.prediction == pytest.approx(value, abs=1e-5, nan_ok=True)
 

@@ -169,12 +169,13 @@ def test_hashed_words_by_hand():
     assert not hashed_words([""]).any()
 
 
-def test_predictions_do_not_depend_on_the_typing(ridge):
+def test_predictions_do_not_depend_on_the_typing_or_the_prompts_beside(ridge):
     same = ["a red café on a table", " A RED  Cafe\u0301 on a TABLE. ", "a red\ncafé on a table!!"]
-    found = ridge.predict_with_uncertainty(same)
-    for values in (found.values, found.deviations, found.distance):
-        np.testing.assert_allclose(values[1:], values[:1].repeat(2, axis=0), atol=1e-6)
-    np.testing.assert_allclose(*ridge.embed(same[:2]), atol=1e-6)
+    found = ridge.predict_with_uncertainty([*PROMPTS, *same])[:3]
+    for text in same:
+        for values, own in zip(found, ridge.predict_with_uncertainty([text]), strict=False):
+            np.testing.assert_array_equal(values[-3:], own.repeat(3, axis=0))
+    np.testing.assert_array_equal(*ridge.embed(same[:2]))
 
 
 def test_it_learns_what_words_say(ridge, monkeypatch):
@@ -231,7 +232,7 @@ def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
     loaded = Predictor.from_pretrained(ridge.save_pretrained(tmp_path / "mine"))
     assert type(loaded) is RidgePredictor and loaded.targets == ("match_rate",)
     there, here = (one.predict_with_uncertainty(PROMPTS) for one in (loaded, ridge))
-    for one, other in zip(there, here, strict=True):
+    for one, other in zip(there[:4], here[:4], strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     card = (tmp_path / "mine" / "README.md").read_text()
     spearman = ridge.details["training"]["cross_validation"]["match_rate"]["spearman"]

@@ -11,7 +11,8 @@ import pytest
 import pqpp
 from pqpp_cli.main import main
 from pqpp_models import Predictor
-from pqpp_models.verdict.reference import VerdictReference, read_reference, reference_of
+from pqpp_models.text.training.reference import reference_of
+from pqpp_models.verdict.reference import VerdictReference, read_reference
 from pqpp_models.verdict.skills import skills_in
 from pqpp_models.verdict.verdict import COSTS, VERDICT_COLUMNS, verdict
 
@@ -45,7 +46,7 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
 @pytest.mark.parametrize(
     ("prompt", "why"),
     [
-        ("ein Hund auf dem Tisch", "it is in German; write the prompt in English"),
+        ("ein Hund auf dem Tisch", "it is in German (write the prompt in English)"),
         ("asdf qwlkj zxmn", "the words are garbled (asdf, qwlkj, zxmn)"),
         ("a Zyphlo", "the word zyphlo is unknown"),
     ],
@@ -122,7 +123,6 @@ def test_files_have_columns_where_they_are_asked_for(tmp_path, capsys):
     out = tmp_path / "p.json"
     assert main(["predict", "nine cats", "", "--verdict", "--output", str(out)]) == 0
     rows = json.loads(out.read_text())
-    rows = rows if isinstance(rows, list) else rows["rows"]
     assert rows[0]["skill"] == "count" and rows[1]["verdict"] is None
     assert set(VERDICT_COLUMNS) <= set(rows[0])
     assert main(["predict", "nine cats", "--verdict", "--predictor", "n_words"]) == 2

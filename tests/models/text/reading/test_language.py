@@ -60,13 +60,12 @@ def test_another_language_stays_at_the_prior_and_is_named(static, translations, 
     prior = static.calibration["prior"]
     np.testing.assert_allclose(found.values[found.far], np.tile(prior, (found.far.sum(), 1)), 1e-5)
     told = f"language: {language} (write the prompt in English)"
-    assert np.mean([told in static.ignored_of(prompt) for prompt in prompts]) >= 0.96
+    assert np.mean([told in ignored for ignored in found.ignored]) >= 0.96
 
 
 def test_english_is_read_as_it_is(static, translations):
     found = static.predict_with_uncertainty(translations["English"])
-    assert not found.far.any()
-    assert not any(map(static.ignored_of, translations["English"]))
+    assert not found.far.any() and not any(found.ignored)
 
 
 def test_garbled_english_is_predicted_lower(static, translations):
@@ -77,14 +76,15 @@ def test_garbled_english_is_predicted_lower(static, translations):
     assert len(plain) > 30 and (after < before).all(axis=1).mean() >= 0.9
     prior = [0.526, 1.134]
     assert (after.mean(axis=0) < np.array(prior) - 0.15).all()
-    assert np.mean(["garbled: " in static.ignored_of(text) for text in slips]) >= 0.9
+    ignored = static.predict_with_uncertainty(slips).ignored
+    assert np.mean(["garbled: " in text for text in ignored]) >= 0.9
 
 
 @pytest.mark.parametrize("prompt", [*RARE, *HARMLESS])
 def test_rare_words_are_not_garbled(static, prompt):
-    assert "garbled" not in static.ignored_of(prompt)
-    if prompt in RARE:
-        assert not static.predict_with_uncertainty([prompt]).far[0]
+    found = static.predict_with_uncertainty([prompt])
+    assert "garbled" not in found.ignored[0]
+    assert not (prompt in RARE and found.far[0])
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class Known:
     def predict_with_uncertainty(self, rows, targets):
         values = self.values[: len(rows)]
         distance = np.arange(len(values)) / 4
-        return Uncertain(values, np.ones_like(values), distance, distance > 0.4)
+        return Uncertain(values, np.ones_like(values), distance, distance > 0.4, [])
 
 
 def test_scores_worked_by_hand():
