@@ -197,6 +197,7 @@ class Build(
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
     """Give what came of a build, for people."""
+    yield from built.told
     yield from built.notes
     if built.preferences:
         yield from built.preferences.lines()
@@ -219,10 +220,3 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]
         if people:
             what = "left out" if exclude else "--exclude flagged leaves them out"
             yield f"flagged annotators: {len(people)}; {what}"
-    trust = built.generation and built.generation.trust.reliability
-    if trust and trust.needed:
-        yield (
-            f"reliability of a prompt's mean vote with a model: {trust.value:.2f} "
-            f"({trust.low:.2f} to {trust.high:.2f}), of {trust.annotators:.1f} annotators; "
-            f"{trust.needed} would be needed for 0.8"
-        )

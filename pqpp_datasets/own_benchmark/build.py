@@ -58,6 +58,12 @@ class Built:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> list[str]:
+        """How far the votes can be relied on, a line for judgments and one for preferences."""
+        trusts = (self.generation and self.generation.trust, self.preferences)
+        return [trust.told for trust in trusts if trust]
+
 
 def build_benchmark(
     judgments: str | Path | Sequence[str | Path] | None = None,

@@ -125,5 +125,5 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     keeping = Keeping(image_dir="/home/ada")
     folder = write_benchmark(built, tmp_path / "below", keeping=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
-    with pytest.raises(BenchmarkError, match="is not in `image_dir` /data"):
+    with pytest.raises(BenchmarkError, match="`image_dir` /data"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
