@@ -340,6 +340,31 @@ def test_repeats_are_refused_or_chosen(tmp_path):
         build(path, scale="pqpp", repeats="mean")
 
 
+TWINS = {
+    "composed": ("Caf\u00e9 {n}", "Cafe\u0301 {n}"),
+    "blank": ("A cat {n}.", " A  cat {n}. "),
+    "capitals": ("A cat {n}.", "a CAT {n}."),
+    "mark of a file": ("A cat {n}.", "\ufeffA cat {n}."),
+    "zero width": ("A cat {n}.", "A c\u200bat {n}."),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_prompts_that_look_alike_are_one(tmp_path, name):
+    # Two people each give one spelling, 1 and 5: the mean is that of both.
+    rows = [
+        (text.format(n=n), f"{n}.png", "m", person, label)
+        for n in range(60)
+        for text, person, label in zip(TWINS[name], "ab", (1, 5), strict=True)
+    ]
+    path = tmp_path / "v.csv"
+    pd.DataFrame(rows, columns=HEADER.split(",")).to_csv(path, index=False)
+    built = build(path, scale="likert5")
+    kept = [min(text.format(n=n) for text in TWINS[name]) for n in range(60)]
+    assert scores(built, "m_rating") == dict.fromkeys(kept, 3.0)
+    assert sum("60 prompts" in note for note in built.notes) == 1
+
+
 def test_same_text_with_ids_of_their_own(tmp_path):
     path = write(tmp_path / "v.csv", *SAME_TEXT, header=HEADER + ",prompt_id")
     with pytest.raises(BenchmarkError, match=r"row 2: prompt_id is '2', .* `same_text` keep"):
