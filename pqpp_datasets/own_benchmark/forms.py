@@ -11,10 +11,12 @@ import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
-from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import key_of
+from pqpp_datasets.prompt_text import spelling_of
 from pqpp_files.errors import FileError, PqppError
+from pqpp_files.names import how_many
 from pqpp_files.open_input import Input, names_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
@@ -152,6 +154,17 @@ def read_long(
             raise _no_column(table.name, missing, [role for role in rows if role in ROLES])
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled):
         table.require_filled(role)
+    if "annotator" in rows:
+        people, first = rows["annotator"].cat, dict[str, str]()
+        names = [first.setdefault(spelling_of(name), name) for name in people.categories]
+        if twins := len(names) - len(first):
+            rows["annotator"] = texts_of(people.codes, names)
+            how = "unlike others' in capitals, blanks or invisible characters alone"
+            table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, taken as theirs")
+        files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
+        if several := sum(number > 1 for number in files):
+            note = f"{several} of {len(files)} stand in several files, each taken as one person"
+            table.notes.append(f"annotators: {note}; if they are others, give them other names")
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
         note = "no column names them; the votes on a prompt and a model are on one image"

@@ -140,6 +140,9 @@ def test_reliability_of_two_annotators_is_spearman_browns():
     assert by_model.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
 
 
+SCALES = {"ada": 0.05, "bob": 1, "cleo": 1, "strict": 0.6}
+
+
 def rated_by(path, prompts, people, spread):
     """Votes of some people that scatter by so much, of two who are opposed for 0."""
     rng = np.random.default_rng(0)
@@ -187,6 +190,26 @@ def pg_icc(table):
     """ICC(1, k), of the mean of the columns, by the mean squares of one-way variance analysis."""
     between = table.shape[1] * table.mean(axis=1).var(ddof=1)
     return 1 - table.var(axis=1, ddof=1).mean() / between
+
+
+def test_a_rater_on_another_scale_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(20, 101, 60)
+    rows = [f"P{n}.,{n},m,{who},{truth[n] * by:g}" for n in range(60) for who, by in SCALES.items()]
+    built = build(write(tmp_path / "votes.csv", *rows), scale="0..100")
+    assert [one.name for one in built.generation.annotators if "scale" in one.flag] == ["ada"]
+    assert not any("ada" in note for note in built.notes)  # they stand in the report, too
+
+
+def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
+    names = ["ANNA", "anna ", "bob", "bob"]
+    one, other = ([f"P{n}.,{n},m,{names[n % 2 + 2 * k]},5" for n in range(6)] for k in (0, 1))
+    first = write(tmp_path / "1.csv", *one)
+    second = write(tmp_path / "2.csv", *(row.replace("P", "Q") for row in [*other, *one]))
+    built = build([first, second], scale="likert5")
+    assert built.generation.table.annotator_names == ["ANNA", "bob"]
+    said = [note for note in built.notes if note.startswith("annotators: ")]
+    assert said[0].startswith("annotators: 1 name ") and "1 of 2 stand in several" in said[1]
 
 
 def planted_votes(path):
