@@ -29,9 +29,9 @@ _BUILD = "static-train"
 _GENERATED = (
     "The sample's prompts and scores are invented: phrases that ask for many things or for letters "
     "were made hard, long and short ones alike, so that the length of words says nothing there. "
-    "Nobody judged them, and the figures say nothing about real prompts.\n\nWith a network this table is of PQPP's 2,000 "
-    "validation prompts, which people judged: there static-train has r = .590 on mean_hbpp, and "
-    "the published fine-tuned BERT, on the test prompts, .568."
+    "Nobody judged them, and the figures say nothing about real prompts.\n\nWith a network this "
+    "table is of PQPP's 2,000 validation prompts, which people judged: there static-train has "
+    "r = .590 on mean_hbpp, and the published fine-tuned BERT, on the test prompts, .568."
 )
 
 

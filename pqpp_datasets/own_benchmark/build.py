@@ -125,6 +125,9 @@ def build_benchmark(
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             why = f"of {people} outside the control group {admitted} are admitted; give further"
             why += " judgments, or lower min_kappa or min_reference_share"
+            if generation.counted.size:
+                why = "each annotator always voted alike, which z-scores leave out; choose"
+                why += " `aggregate` mean"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     table = identities
     for target, values in targets.items():

@@ -96,6 +96,10 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
     if len(given) < len(rows):
         notes.append(f"{len(rows) - len(given)} of {len(rows)} answers lack {question}, left out")
     if kind != "rankings":
+        for row in given:
+            if isinstance(row.get(question), list):
+                came = f"{path}, record {row[ROW] + 1}: {question} has the answers {row[question]}"
+                raise BenchmarkError(f"{came:.300}; name a question with one answer, or keep one")
         return FlatRows(kind, called, given, notes)
     return FlatRows(kind, {**called, "model": "model"}, _ranked(given, question), notes)
 

@@ -78,7 +78,7 @@ def add_kept_images(
         )
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
     beside = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
-    return datasets.concatenate_datasets([rows, beside], axis=1)
+    return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
 def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:

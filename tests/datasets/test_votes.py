@@ -120,6 +120,9 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
     z = np.nanmean(stats.zscore(others, ddof=1, nan_policy="omit"), axis=1)
     assert scores(built, "m_score") == pytest.approx(of_prompts(z), abs=1e-9)
     assert "121 votes of annotators who always voted alike left out of the mos" in built.notes
+    path = write(tmp_path / "v.csv", "p,i,m,a,1", "q,i,m,a,1", "p,i,m,b,3")
+    with pytest.raises(BenchmarkError, match="each annotator always voted alike"):
+        build(path, scale="likert5", aggregate="mos")
     path = write(tmp_path / "v.csv", "p,i,m,1", "p,j,m,5", header="prompt,image,model,label")
     with pytest.raises(BenchmarkError, match="no annotators came"):
         build(path, scale="likert5", aggregate="mos")
