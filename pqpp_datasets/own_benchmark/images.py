@@ -7,6 +7,7 @@ images for each model, `<model>_images`.
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ import pyarrow as pa
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import model_slug
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded, inside_of
+from pqpp_files.paths import expanded, inside_of, resolved
 from pqpp_hub.pull import cached_if_unreachable
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
 
     Raises:
         BenchmarkError: The folder holds no data files, or some of different columns.
+        FileError: Its card, or a link in it, leads out of the folder.
 
     Example:
         >>> import tempfile
@@ -124,6 +126,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         ['a red cat']
     """
     import datasets
+    from huggingface_hub.constants import HF_HUB_CACHE
 
     folder = Path(place)
     if folder.is_dir():
@@ -138,6 +141,13 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
     try:
+        if folder.is_dir():
+            hub = resolved(HF_HUB_CACHE)  # whose folders are links within it
+            root = hub if resolved(folder).is_relative_to(hub) else folder.absolute()
+            named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
+            builder = datasets.load_dataset_builder(place, subset, **named)
+            for file in chain(*(builder.config.data_files or {}).values()):
+                inside_of(root, ".." if "://" in file else file)
         with cached_if_unreachable(place):
             return datasets.load_dataset(place, subset, **options)
     except datasets.data_files.EmptyDatasetError:
