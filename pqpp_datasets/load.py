@@ -42,6 +42,8 @@ def load_benchmark(
     """
     import datasets
 
+    if not isinstance(name, str | Path) or not str(name).strip():
+        raise BenchmarkError(f"dataset {name!r}: name a folder, OWNER/NAME or a listed benchmark")
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
         config = configuration(name, subset)

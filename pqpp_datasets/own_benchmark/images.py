@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import model_slug
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of, resolved
 from pqpp_hub.pull import cached_if_unreachable
@@ -115,7 +116,8 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` takes.
 
     Raises:
-        BenchmarkError: The folder holds no data files, or some of different columns.
+        BenchmarkError: The folder holds no data files, or some of different columns, or there is no
+            such subset or split.
         FileError: Its card, or a link in it, leads out of the folder.
 
     Example:
@@ -152,6 +154,10 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
             return datasets.load_dataset(place, subset, **options)
     except datasets.data_files.EmptyDatasetError:
         raise BenchmarkError(f"{place} holds no data files") from None
+    except PqppError:
+        raise
+    except ValueError as error:  # a subset or split that is not there
+        raise BenchmarkError(f"{place}: {in_a_line(error, named=False)}") from None
     except datasets.exceptions.DatasetGenerationCastError:
         line = f"{place} holds files of different columns; name one subset, or keep one sort there"
         raise BenchmarkError(line) from None

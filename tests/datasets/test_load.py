@@ -1,6 +1,7 @@
 """`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
 
 import re
+import traceback
 from pathlib import Path
 
 import datasets
@@ -35,6 +36,23 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
     state.write_text(state.read_text().replace("data-", "../saved/train/data-"))
     with pytest.raises(PqppError, match=r"leads out of plain"):
         load_benchmark("plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("", {}), (" ", {}), (None, {}), ("mine", {"subset": "a/b/c"}), ("mine", {"split": "none"})],
+)
+def test_what_names_no_dataset_is_an_error_of_ours(tmp_path, cache, monkeypatch, name, options):
+    monkeypatch.chdir(tmp_path)
+    Dataset.from_dict(ROWS).to_parquet(tmp_path / "mine" / "train.parquet")
+    with pytest.raises(BenchmarkError):
+        load_benchmark(name, **options)
+
+
+def test_an_error_of_ours_has_a_short_traceback(cache, tmp_path):
+    with pytest.raises(BenchmarkError, match=r"no split of pqpp is here") as caught:
+        datasets.load_dataset("pqpp", data_dir=str(tmp_path))
+    assert len(traceback.format_exception(caught.value)) < 10
 
 
 @pytest.mark.parametrize("how", ["above", "absolute", "data_dir", "link", "address"])
