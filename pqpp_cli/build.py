@@ -40,6 +40,8 @@ class ReadingOptions(Group):
     columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
+    question_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="questions")
+    drop_annotators: tuple[str, ...] = option(LIBRARY, metavar="NAME,...")
     model_name: str | None = option(LIBRARY, library="model")
     model_pattern: str | None = option(LIBRARY, metavar="REGEX")
     encoding: str
@@ -49,7 +51,7 @@ class ReadingOptions(Group):
     scale: str | None = option(
         LIBRARY, metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH|share|index|place|sign"
     )
-    labels: str | None = option(LIBRARY, metavar="MAP.yaml", path="file")
+    labels: str | None = option(LIBRARY, metavar="MAP.yaml")
     missing_labels: tuple[str, ...] = option(LIBRARY, metavar="MARK,...", library="missing")
     blank: str
     repeats: str

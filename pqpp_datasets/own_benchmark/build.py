@@ -152,7 +152,7 @@ def build_benchmark(
         targets=tuple(targets),
         inputs=(
             *(path for paths in files.values() for _, path in paths),
-            *(Path(path) for path in joined if path),
+            *(Path(path) for path in joined if path and not path.startswith("{")),
         ),
         warnings=tuple(warnings),
         notes=tuple(note for part in (generation, preferred) if part for note in part.notes),

@@ -312,6 +312,9 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     apart = model[first] != model[second]  # two images of one model say nothing of models
     first, second = first[apart], second[apart]
     if not len(first):
+        if len(rows["model"].cat.categories) == 1:
+            only = f"all images are of the model {rows['model'].iloc[0]}"
+            raise BenchmarkError(f"{table.name}: {only}; strengths compare models, so it has none")
         raise BenchmarkError(
             f"{table.name}: each ranking has images of one model; give a person's images of a "
             "prompt the same annotator and the same prompt"
