@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -255,7 +256,12 @@ class BenchPredictors(Compared):
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""
-        from pqpp_models.bench.run import run_automatic_metrics, run_table, with_some_of
+        from pqpp_models.bench.run import (
+            open_split,
+            run_automatic_metrics,
+            run_table,
+            with_some_of,
+        )
 
         split, predictors, targets = self.opened()
         for name, predictor in predictors.items():
@@ -276,7 +282,12 @@ class BenchPredictors(Compared):
             return run_automatic_metrics(split, predictors, targets, *named, progress)
         fitted_to = self.fitted_to or "mscoco"
         run = run_table(split, predictors, targets, self.table, fitted_to, progress)
-        return run.tested(self.baseline, progress) if self.baseline else run
+        if not self.baseline:
+            return run
+        train = None
+        with contextlib.suppress(PqppError, FileNotFoundError):  # what has no train split
+            train = open_split(self.dataset, self.subset, "train", self.data_dir)
+        return run.tested(self.baseline, progress, train)
 
 
 class BenchRichhf(DataDir, FigureTables, Command):

@@ -40,6 +40,8 @@ class ReadingOptions(Group):
     columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
+    question_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="questions")
+    drop_annotators: tuple[str, ...] = option(LIBRARY, metavar="NAME,...")
     model_name: str | None = option(LIBRARY, library="model")
     model_pattern: str | None = option(LIBRARY, metavar="REGEX")
     encoding: str
@@ -49,7 +51,7 @@ class ReadingOptions(Group):
     scale: str | None = option(
         LIBRARY, metavar="pqpp|yes-no|likert5|0-10|LOW..HIGH|share|index|place|sign"
     )
-    labels: str | None = option(LIBRARY, metavar="MAP.yaml", path="file")
+    labels: str | None = option(LIBRARY, metavar="MAP.yaml")
     missing_labels: tuple[str, ...] = option(LIBRARY, metavar="MARK,...", library="missing")
     blank: str
     repeats: str
@@ -197,6 +199,7 @@ class Build(
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
     """Give what came of a build, for people."""
+    yield from built.told
     yield from built.notes
     if built.preferences:
         yield from built.preferences.lines()
@@ -219,10 +222,3 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]
         if people:
             what = "left out" if exclude else "--exclude flagged leaves them out"
             yield f"flagged annotators: {len(people)}; {what}"
-    trust = built.generation and built.generation.trust.reliability
-    if trust and trust.needed:
-        yield (
-            f"reliability of a prompt's mean vote with a model: {trust.value:.2f} "
-            f"({trust.low:.2f} to {trust.high:.2f}), of {trust.annotators:.1f} annotators; "
-            f"{trust.needed} would be needed for 0.8"
-        )

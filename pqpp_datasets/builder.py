@@ -116,12 +116,13 @@ class Pqpp(datasets.ArrowBasedBuilder):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the data; an error of ours comes through as it was raised."""
+        """Prepare the data; an error of ours comes through, without the way by which it came."""
         try:
             return super().download_and_prepare(*args, **kwargs)
-        except DatasetGenerationError as error:
-            if isinstance(error.__cause__, BenchmarkError):
-                raise error.__cause__ from None
+        except (BenchmarkError, DatasetGenerationError) as error:
+            for own in (error, error.__cause__):
+                if isinstance(own, BenchmarkError):
+                    raise own.with_traceback(None) from None
             raise
 
 

@@ -10,8 +10,9 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
 from pqpp_files.errors import in_a_line
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expanded, inside_of
 from pqpp_hub import is_repository_id
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def load_benchmark(
     """
     import datasets
 
+    if not isinstance(name, str | Path) or not str(name).strip():
+        raise BenchmarkError(f"dataset {name!r}: name a folder, OWNER/NAME or a listed benchmark")
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
         config = configuration(name, subset)
@@ -97,6 +100,9 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
 
     if taken := [name for name, value in options.items() if value is not None]:
         raise BenchmarkError(f"`{taken[0]}`: {place} was saved by save_to_disk and takes none")
+    for state in Path(place).rglob("state.json"):
+        for file in read_json(state)["_data_files"]:
+            inside_of(state.parent, file["filename"])
     saved = datasets.load_from_disk(place)
     if split is None:
         return saved

@@ -153,9 +153,13 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").trained_on
         'pqpp-v1.0'
         """
+        from pqpp_datasets.benchmarks import BENCHMARKS
+
         recipe = self.details.get("recipe") or {}
-        texts = [self.details.get("data"), recipe.get("dataset")]
-        words = " ".join(text for text in [*texts, recipe.get("subset")] if isinstance(text, str))
+        texts = [self.details.get("data"), recipe.get("subset") or recipe.get("dataset")]
+        if texts[1] in BENCHMARKS:
+            return texts[1]
+        words = " ".join(text for text in texts if isinstance(text, str))
         names = re.findall(r"(?<![\w/-])pqpp(?:-v1\.0)?(?![\w/-])", words)
         return max(names, key=len, default=None)
 

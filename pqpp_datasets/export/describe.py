@@ -17,6 +17,7 @@ from pqpp_datasets.export.parquet_folder import CARD, card_data
 from pqpp_datasets.location import downloaded_folder, has_a_split, local_folder, missing_files
 from pqpp_datasets.sources import release
 from pqpp_files.errors import in_a_line
+from pqpp_files.paths import inside_of
 
 PREVIEW_ROWS = 3
 _SMALL = 5_000_000
@@ -146,7 +147,10 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     about = card_data(folder)
     try:  # as we write them; other cards have other forms
         files = {
-            (config["config_name"], entry["split"]): sorted(folder.glob(entry["path"]))
+            (config["config_name"], entry["split"]): [
+                inside_of(folder, path.relative_to(folder))
+                for path in sorted(folder.glob(entry["path"]))
+            ]
             for config in about["configs"]
             for entry in config["data_files"]
         }

@@ -58,6 +58,12 @@ class Built:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> list[str]:
+        """How far the votes can be relied on, a line for judgments and one for preferences."""
+        trusts = (self.generation and self.generation.trust, self.preferences)
+        return [trust.told for trust in trusts if trust]
+
 
 def build_benchmark(
     judgments: str | Path | Sequence[str | Path] | None = None,
@@ -122,6 +128,9 @@ def build_benchmark(
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             why = f"of {people} outside the control group {admitted} are admitted; give further"
             why += " judgments, or lower min_kappa or min_reference_share"
+            if generation.counted.size:
+                why = "each annotator always voted alike, which z-scores leave out; choose"
+                why += " `aggregate` mean"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -143,7 +152,7 @@ def build_benchmark(
         prompts=identities,
         split_of=split_of,
         targets=tuple(targets),
-        inputs=(*paths, *map(Path, joined)),
+        inputs=(*paths, *(Path(path) for path in joined if not path.startswith("{"))),
         warnings=tuple(warnings),
         notes=tuple(note for part in (generation, preferred) if part for note in part.notes),
     )

@@ -1,5 +1,6 @@
 """Small converters: the forms that files of judgments have, to the one long table."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +12,13 @@ import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
-from pqpp_datasets.own_benchmark.long_table import COLUMN, LongTable, one_text, texts_of
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import key_of
+from pqpp_datasets.prompt_text import spelling_of
 from pqpp_files.errors import FileError, PqppError
+from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.names import how_many
 from pqpp_files.open_input import Input, names_input
 from pqpp_files.read_table import find_prompts, read_columns, say_assumed
 from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
@@ -77,7 +81,7 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
     named = {role: name for role, name in options.columns.items() if role in _KIND_OF_ANSWER}
     if named:
         role, question = next(iter(named.items()))
-    elif options.models or options.annotators:
+    elif options.models or options.annotators or options.questions:
         role, question = "label", ""
     elif len(questions) == 1:
         ((question, role),) = questions.items()
@@ -87,6 +91,7 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
     else:
         there = f"the questions {', '.join(questions)}" if questions else "no answer"
         remedy = "name one by `columns` label=NAME, or choice=NAME, or rank=NAME"
+        remedy += f", or all by `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: it holds {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     given = [row for row in rows if not question or row.get(question) is not None]
@@ -94,6 +99,10 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
     if len(given) < len(rows):
         notes.append(f"{len(rows) - len(given)} of {len(rows)} answers lack {question}, left out")
     if kind != "rankings":
+        for row in given:
+            if isinstance(row.get(question), list):
+                came = f"{path}, record {row[ROW] + 1}: {question} has the answers {row[question]}"
+                raise BenchmarkError(f"{came:.300}; name a question with one answer, or keep one")
         return FlatRows(kind, called, given, notes)
     return FlatRows(kind, {**called, "model": "model"}, _ranked(given, question), notes)
 
@@ -152,6 +161,22 @@ def read_long(
             raise _no_column(table.name, missing, [role for role in rows if role in ROLES])
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled):
         table.require_filled(role)
+    if tables[1:] and "annotator" not in rows:
+        _name_raters(table)
+    if "annotator" in rows:
+        people, first = rows["annotator"].cat, dict[str, str]()
+        names = [first.setdefault(spelling_of(name), name) for name in people.categories]
+        if twins := len(names) - len(first):
+            rows["annotator"] = texts_of(people.codes, names)
+            how = "unlike others' in capitals, blanks or invisible characters alone"
+            table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, taken as theirs")
+        files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
+        if several := sum(number > 1 for number in files):
+            note = f"{several} of {len(files)} stand in several files, each taken as one person"
+            table.notes.append(f"annotators: {note}; if they are others, give them other names")
+    if options.drop_annotators and kind != "runs":
+        _drop_annotators(table, options.drop_annotators)
+        rows = table.rows
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
         note = "no column names them; the votes on a prompt and a model are on one image"
@@ -160,6 +185,32 @@ def read_long(
         rows[role] = table.values(role, number_of, "a finite number is allowed")
     rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
     return table
+
+
+def _name_raters(table: LongTable) -> None:
+    """Take each of several files for a person, where they judge the same, and none twice."""
+    rows = table.rows
+    keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
+    if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
+        files = rows[FILE].cat
+        names = [Path(file).stem for file in files.categories]
+        names = names if len({*names}) == len(names) else [*files.categories]
+        rows["annotator"] = texts_of(files.codes, names)
+        note = f"no names came; each of {len(names)} files that judge the same is one person"
+        table.notes.append(f"annotators: {note}, by the file's name")
+
+
+def _drop_annotators(table: LongTable, names: Sequence[str]) -> None:
+    """Leave the rows of some people out, and count them."""
+    people = table.rows.get("annotator", pd.Series(dtype="category")).cat
+    there = [*map(spelling_of, people.categories)]
+    if lost := [name for name in names if spelling_of(name) not in there]:
+        raise BenchmarkError(f"{table.name}: `drop_annotators` {', '.join(lost)}: nobody's name")
+    kept = ~pd.Series(there).isin([*map(spelling_of, names)]).to_numpy()[people.codes]
+    note = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(names), 'annotator')} left out"
+    table.notes.append(f"{note} (`drop_annotators`)")
+    table.rows = table.rows[kept].reset_index(drop=True)
+    table.rows["annotator"] = table.rows["annotator"].cat.remove_unused_categories()
 
 
 def one_of(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
@@ -192,14 +243,18 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             )
         model = options.model
         needed[0] = "image" if options.images else which
-        if options.annotators or options.models:
+        if options.annotators or options.models or options.questions:
             table = _read_side_by_side(kind, path, needed[0], options)
         else:
             table = _read_table(path, kind, needed, options, nested="label")
+            _unpack(table)
             if KEY in table.rows:
                 _name_entries(table, options)
     elif kind == "rankings" and options.models:
         table = _read_side_by_side(kind, path, which, options)
+    elif kind == "rankings" and options.model:
+        model = options.model
+        table = _read_table(path, kind, [which, "rank"], options, without=["model"])
     elif isinstance(path, Path) and kind in ("runs", "relevance") and not _is_table(path):
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
@@ -222,6 +277,11 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             which = f"which `model_pattern` {options.model_pattern} finds no model in"
             table.refuse(role, rows, f"{which}; widen it, or correct the name")
             table.rows[f"model{side}"] = texts_of(images.codes, [name or "?" for name in models])
+    if kind == "judgments" and options.questions and "model" in table.rows:
+        models, asked = table.rows["model"].cat, table.rows[COLUMN].cat
+        number = models.codes.astype(np.int64) * len(asked.categories) + asked.codes
+        both = itertools.product(models.categories, asked.categories)
+        table.rows["model"] = texts_of(number, [" ".join(names) for names in both])
     if kind == "preferences" and isinstance(path, FlatRows):
         # Published files have choices between two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
@@ -362,13 +422,13 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     """Read a file with a column an annotator, or a model; each becomes rows of its own."""
     value = FILE_KINDS[kind].blank
     role = "annotator" if options.annotators and kind == "judgments" else "model"
-    columns = list(options.annotators or options.models)
+    columns = list(options.annotators or options.models or options.questions)
     if {role, value, "score"} & options.called(kind).keys():
         leave = f"leave `columns` {role}=..., {value}=... and score=... out"
         raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{role}s` {','.join(columns)}: a column stands twice")
-    needed, without = [key, *columns], (role, value)
+    needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
     each = np.repeat(np.arange(len(table.rows)), len(columns))
@@ -379,8 +439,25 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     table.rows[COLUMN] = texts_of(
         np.tile(np.arange(len(columns)), len(each) // len(columns)), columns
     )
-    table.rows[role] = table.rows[COLUMN]
+    if not options.questions:
+        table.rows[role] = table.rows[COLUMN]
     return table
+
+
+def _unpack(table: LongTable) -> None:
+    """Make a row of each vote of a list that is written into a cell, as [1, 0.5]."""
+    cells = table.rows["label"].cat
+    is_list = [text.lstrip().startswith("[") for text in cells.categories]
+    if KEY in table.rows or not all(is_list):
+        return
+    lists = [parse_json(text, table.said("label"), BenchmarkError) for text in cells.categories]
+    votes = [[_text_of(vote) for vote in lists[code]] for code in cells.codes]
+    each = np.repeat(np.arange(len(votes)), [*map(len, votes)])
+    places = [str(place) for some in votes for place in range(len(some))]
+    table.rows = table.rows.iloc[each].reset_index(drop=True)
+    columns = {"label": [*itertools.chain(*votes)], PLACE: places, KEY: [""] * len(each)}
+    for name, texts in columns.items():
+        table.rows[name] = texts_of(np.arange(len(each)), texts)
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:

@@ -7,6 +7,7 @@ images for each model, `<model>_images`.
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,8 +17,9 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import model_slug
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded, inside_of
+from pqpp_files.paths import expanded, inside_of, resolved
 from pqpp_hub.pull import cached_if_unreachable
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def add_kept_images(
         )
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
     beside = datasets.Dataset(pa.table(columns)).cast(datasets.Features(features))
-    return datasets.concatenate_datasets([rows, beside], axis=1)
+    return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
 def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
@@ -114,7 +116,9 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` takes.
 
     Raises:
-        BenchmarkError: The folder holds no data files, or some of different columns.
+        BenchmarkError: The folder holds no data files, or some of different columns, or there is no
+            such subset or split.
+        FileError: Its card, or a link in it, leads out of the folder.
 
     Example:
         >>> import tempfile
@@ -124,6 +128,7 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         ['a red cat']
     """
     import datasets
+    from huggingface_hub.constants import HF_HUB_CACHE
 
     folder = Path(place)
     if folder.is_dir():
@@ -138,10 +143,21 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
     try:
+        if folder.is_dir():
+            hub = resolved(HF_HUB_CACHE)  # whose folders are links within it
+            root = hub if resolved(folder).is_relative_to(hub) else folder.absolute()
+            named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
+            builder = datasets.load_dataset_builder(place, subset, **named)
+            for file in chain(*(builder.config.data_files or {}).values()):
+                inside_of(root, ".." if "://" in file else file)
         with cached_if_unreachable(place):
             return datasets.load_dataset(place, subset, **options)
     except datasets.data_files.EmptyDatasetError:
         raise BenchmarkError(f"{place} holds no data files") from None
+    except PqppError:
+        raise
+    except ValueError as error:  # a subset or split that is not there
+        raise BenchmarkError(f"{place}: {in_a_line(error, named=False)}") from None
     except datasets.exceptions.DatasetGenerationCastError:
         line = f"{place} holds files of different columns; name one subset, or keep one sort there"
         raise BenchmarkError(line) from None

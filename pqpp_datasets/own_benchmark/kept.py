@@ -1,8 +1,9 @@
 """What was judged, kept beside the scores: a row an image, a row a vote, a row a preference."""
 
-from collections import defaultdict
+import ntpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePath, PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from pqpp_datasets.own_benchmark.long_table import NUMBER, texts_of
 from pqpp_files.paths import inside_of
 
 IMAGES = ("path", "url", "bytes", "none")
+_ABSOLUTE = re.compile(r"/|\\\\|[A-Za-z]:[\\/]")
 _ROWS = 500_000
 _ROWS_OF_BYTES = 100
 _BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM", b"II*\0", b"MM\0*")
@@ -208,35 +210,18 @@ def _by_split(
 
 def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
     """Return names of files without the folders of somebody's machine, whatever its system."""
-    # Paths are slow to make; of a million names, few begin so.
-    maybe = dict.fromkeys(n for n in names if n[:1] in ("/", "\\") or n[1:2] == ":")
-    absolute = {name: path for name in maybe if (path := _path_of(name)).is_absolute()}
+    # Paths are slow to make; of a million names, few begin so. Windows's are made by / too.
+    absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
     if not absolute:
         return names
-    if image_dir is not None:
-        given = _path_of(str(image_dir))
-        roots = {given if given.is_absolute() else Path(image_dir).absolute()}
-    else:
-        drives = defaultdict(list)
-        for path in absolute.values():
-            drives[type(path), path.drive.lower()].append(path)
-        roots = {  # the folder that all of a drive lie in
-            next(root for root in paths[0].parents if all(p.is_relative_to(root) for p in paths))
-            for paths in drives.values()
-        }
-    relative = {}
-    for name, path in absolute.items():
-        root = next((folder for folder in roots if path.is_relative_to(folder)), None)
-        if root is None:
-            raise BenchmarkError(f"{path!s:.80} is not in `image_dir` {image_dir}; name its folder")
-        relative[name] = path.relative_to(root).as_posix()
+    try:
+        folder = image_dir or ntpath.commonpath([path.parent for path in absolute.values()])
+        root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
+        relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
+    except ValueError:
+        line = f"`image_dir` {image_dir}: not all images lie in one folder there; name theirs"
+        raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
-
-
-def _path_of(name: str) -> PurePath:
-    """Return a path as the system means it that it was written on."""
-    is_windows = name[1:3] in (":\\", ":/") or name.startswith("\\\\")
-    return PureWindowsPath(name) if is_windows else PurePath(name)
 
 
 def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:

@@ -135,10 +135,13 @@ class LongTable:
         Raises:
             BenchmarkError: An id stands twice there, or is not there; names the row.
         """
+        # Some write a prompt's row anew for each of its images.
+        other.rows = other.rows.drop_duplicates([*other.rows.columns.drop(ROW)], ignore_index=True)
         known, ids = other.rows[role], self.rows[role].cat
         if len(repeated := np.flatnonzero(known.duplicated())):
             first = int((known == known[repeated[0]]).to_numpy().argmax())
-            other.refuse(role, repeated, f"as in row {first + 1}; give each one row")
+            place = other.rows[ROW].iloc[first] + 1
+            other.refuse(role, repeated, f"as in row {place} with other facts; give each one row")
         other.raise_faults()
         self.require_filled(role)
         # Each stands once, so that its place among the categories is its row.

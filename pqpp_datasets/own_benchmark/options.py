@@ -81,7 +81,7 @@ class BuildOptions:
             `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`; a guess stands in
             `Built.notes`.
         labels: Labels of your own: `labels` (label to value), `positive` and `missing` (lists). A
-            YAML file, in place of `scale`; see `scale_of_map`.
+            YAML file, or label to value as JSON, in place of `scale`; see `scale_of_map`.
         aggregate: What an image's votes become (default: majority for pqpp, positive for yes-no,
             else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
         missing: Labels that stand for no vote, like -1. Such votes are left out and counted.
@@ -92,6 +92,9 @@ class BuildOptions:
             Keys are of `ROLES`, alone or behind one of `FILE_KINDS`.
         annotators: Columns with the votes of an annotator each. The file has a row an image.
         models: Columns with the votes on a model's image each. The file has a row a prompt.
+        questions: Columns with the answers to a question each, which become targets of their own.
+            Their labels are on one scale; a question stands behind the model's name.
+        drop_annotators: Whose votes are left out, by name. In capitals or not.
         model: Of all images, where no column says which made them.
         model_pattern: Finds the model in an image's name, like '^([^_]+)_'. It is a regular
             expression, of which its first group counts, or all that it matches.
@@ -125,6 +128,8 @@ class BuildOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     annotators: Sequence[str] = ()
     models: Sequence[str] = ()
+    questions: Sequence[str] = ()
+    drop_annotators: Sequence[str] = ()
     model: str | None = None
     model_pattern: str | None = None
     encoding: str = "utf-8"
@@ -150,7 +155,7 @@ class BuildOptions:
                     f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
                 )
         _refuse_two(scale=self.scale, labels=self.labels)
-        _refuse_two(annotators=self.annotators, models=self.models)
+        _refuse_two(annotators=self.annotators, models=self.models, questions=self.questions)
         _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)
         try:
             re.compile(self.model_pattern or "")

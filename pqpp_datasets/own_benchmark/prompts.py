@@ -16,8 +16,9 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
-from pqpp_datasets.prompt_text import normalise
+from pqpp_datasets.prompt_text import normalise, spelling_of
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.names import how_many
 
 _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
@@ -63,7 +64,9 @@ def splits_of(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
-    A row without a source stands for its text's only source in any of the files.
+    Texts of one spelling (`spelling_of`) are one prompt, in the one of them that sorts first;
+    how many came in several is noted. A row without a source stands for its text's only source in
+    any of the files.
 
     Args:
         tables: With `prompt`, and `source`, `prompt_id`, `category` where there are any.
@@ -94,7 +97,10 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         parts.append(table.rows.loc[first, there].astype(object).assign(table=place, row=first))
     rows = pd.concat(parts, ignore_index=True)
     rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
-    keys = {"source": _filled(rows, "source", "own", tables), "prompt": rows["prompt"]}
+    # Of some texts for all rows, each is spelled once.
+    spelled = rows["prompt"].map({text: spelling_of(text) for text in rows["prompt"].unique()})
+    rows["spelled"] = spelled
+    keys = {"source": _filled(rows, "source", "own", tables), "prompt": spelled}
     if same_text:
         keys["prompt_id"] = _filled(rows, "prompt_id", "", tables)
     number = rows.groupby(list(keys.values()), sort=False).ngroup()
@@ -109,17 +115,23 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     rows["source"] = keys["source"]
     for place, table in enumerate(tables):
         table.rows[NUMBER] = number[rows["table"] == place].to_numpy()[groups[place]]
+    texts = rows["prompt"].groupby(number)
+    if several := int((texts.nunique() > 1).sum()):
+        how = "unlike in capitals, blanks, composed or invisible characters alone"
+        note = f"{how_many(several, 'prompt')} came in several spellings, {how}; each is one"
+        tables[0].notes.append(f"prompts: {note}, as it sorts first")
+    rows["prompt"] = texts.transform("min")  # whatever the order of rows
     return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
 
 
 def _filled(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
     """Return the sources or ids of rows; an empty one is the only one that its text has, if any."""
-    cells, texts = rows[role].fillna(""), rows["prompt"]
-    given = rows.loc[cells != "", ["prompt", role]].drop_duplicates()
-    given = given.sort_values(role).set_index("prompt")[role]
+    cells, texts = rows[role].fillna(""), rows["spelled"]
+    given = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
+    given = given.sort_values(role).set_index("spelled")[role]
     several = given.index[given.index.duplicated()]
     for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
-        text = doubtful["prompt"].iloc[0]
+        text = doubtful["spelled"].iloc[0]
         tables[table].fault(
             "prompt",
             doubtful["row"].to_numpy(),

@@ -162,6 +162,7 @@ def write_benchmark(
         "targets_told": [target.told() for target in built.targets],
         "split_rule": split_rule(built.options.fractions, built.options.seed),
         "options": built.options,
+        "told": built.told,
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
@@ -246,6 +247,7 @@ def quality_report(
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
+        told=built.told,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,

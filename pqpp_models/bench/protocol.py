@@ -83,12 +83,16 @@ class Result:
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The release for which this build was taken, which was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
+        oriented: How predictions were turned so that higher ones mean higher true values, to be
+            compared: `as declared`, `by the sign on train` or, where nothing is known, `by |r|`.
+        pearson_baseline_difference: Pearson's r so turned less the baseline's.
         pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
         pearson_baseline_ci_low: Lower bound of the 95 % interval of the difference in Pearson's r,
             by the same test and not corrected.
         pearson_baseline_ci_high: Upper bound.
         pearson_baseline_warning: What speaks against the test, empty for nothing.
-        kendall_baseline_p: The same in Kendall's tau-b.
+        kendall_baseline_difference: The same in Kendall's tau-b.
+        kendall_baseline_p: The same.
         kendall_baseline_ci_low: The same.
         kendall_baseline_ci_high: The same.
         kendall_baseline_warning: The same.
@@ -119,10 +123,13 @@ class Result:
     stands_for: str | None = None
     stands_in: str | None = None
     baseline: str | None = None
+    oriented: str = ""
+    pearson_baseline_difference: float = math.nan
     pearson_baseline_p: float = math.nan
     pearson_baseline_ci_low: float = math.nan
     pearson_baseline_ci_high: float = math.nan
     pearson_baseline_warning: str = ""
+    kendall_baseline_difference: float = math.nan
     kendall_baseline_p: float = math.nan
     kendall_baseline_ci_low: float = math.nan
     kendall_baseline_ci_high: float = math.nan
@@ -352,11 +359,14 @@ def compare_with_baseline(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
     progress: bool = False,
+    known: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> list[Result]:
     """Test every cell of a table against the same cell of a baseline: did it only look better?
 
     Both coefficients by `paired_permutation`, which needs no like errors; each family of p-values
-    is corrected by Holm over the whole table.
+    is corrected by Holm over the whole table. A predictor whose higher values mean harder prompts
+    is turned first, by what it declares, else by the sign that is known, else by that of these very
+    rows, so that what is compared is |r|.
 
     Args:
         results: The table.
@@ -367,9 +377,10 @@ def compare_with_baseline(
         permutations: Swaps of the test.
         seed: Seed of the swaps.
         progress: Show a progress bar on standard error.
+        known: Predictor and target to the sign of their correlation on other rows.
 
     Returns:
-        The results with `baseline`, `pearson_baseline_p`, the interval of the difference and the
+        The results with `baseline`, `pearson_baseline_p`, the difference, its interval and the
         warning, and those of Kendall; NaN and empty in the baseline's own row, where it has no such
         cell, where a side is undefined, and for predictors that were fitted to the rows.
 
@@ -383,11 +394,15 @@ def compare_with_baseline(
         raise PredictorError(
             f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
         )
-    known = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
-    if known:
+    fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
+    if fitted:
         raise PredictorError(
-            f"the baseline {baseline!r} was fitted to {known} of these rows; name one that was not"
+            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
         )
+    signs = {
+        (row.predictor, row.label): _sign(row, by_name[row.predictor].higher, known)
+        for row in results
+    }
     tested: list[dict[str, dict[str, Any]]] = []
     for row in tqdm(results, desc="comparing", unit="cell", disable=not progress):
         own, other = by_name[row.predictor], by_name[baseline]
@@ -395,12 +410,16 @@ def compare_with_baseline(
         if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
             mine, reference = cell_values(own, row, references[row.target], sources)
             theirs, _ = cell_values(other, row, references[row.target], sources)
+            mine, theirs = (
+                values * signs[name, row.label][0]
+                for name, values in ((row.predictor, mine), (baseline, theirs))
+            )
             for name in COEFFICIENTS:
                 tests[name] = paired_permutation(
                     mine, theirs, reference, name, permutations=permutations, seed=seed
                 )
         tested.append(tests)
-    figures: list[dict[str, Any]] = [{} for _ in results]
+    figures: list[dict[str, Any]] = [{"oriented": how} for _, how in signs.values()]
     for name in COEFFICIENTS:
         found = [tests.get(name, {}) for tests in tested]
         adjusted = holm(np.array([test.get("p_value", math.nan) for test in found]))["adjusted"]
@@ -408,21 +427,32 @@ def compare_with_baseline(
             changes[f"{name}_baseline_p"] = float(p)
             for key in ("ci_low", "ci_high", "warning") if test else ():
                 changes[f"{name}_baseline_{key}"] = test[key]
+            changes[f"{name}_baseline_difference"] = test.get("paired_permutation", math.nan)
     return [
         replace(row, baseline=baseline, **own) for row, own in zip(results, figures, strict=True)
     ]
 
 
-def arrow(value: float, baseline_value: float, p: float) -> str:
+def _sign(row: Result, higher: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
+    """Return by what predictions are turned so that higher ones mean higher, and what tells so."""
+    measure = measure_of(row.target)
+    if measure and higher != "unknown":
+        return (1.0 if higher == measure.higher else -1.0), "as declared"
+    if sign := known.get((row.predictor, row.target)):
+        return sign, "by the sign on train"
+    return (-1.0 if row.pearson < 0 else 1.0), "by |r|"
+
+
+def arrow(difference: float, p: float) -> str:
     """Return ↑ for significantly above the baseline, ↓ for below, else nothing.
 
     Example:
-        >>> arrow(0.5, 0.4, 0.01), arrow(0.3, 0.4, 0.01), arrow(0.5, 0.4, 0.2)
+        >>> arrow(0.1, 0.01), arrow(-0.1, 0.01), arrow(0.1, 0.2)
         ('↑', '↓', '')
     """
     if not p < LEVEL:
         return ""
-    return "↑" if value > baseline_value else "↓"
+    return "↑" if difference > 0 else "↓"
 
 
 def experiment_cells(

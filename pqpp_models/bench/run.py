@@ -63,9 +63,24 @@ class BenchRun:
     references: Mapping[str, Sequence[float | None]]
     builds: Builds
 
-    def tested(self, baseline: str, progress: bool = False) -> Self:
-        """Return the run with every result tested against the baseline's, or that of its build."""
+    def tested(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
+        """Return the run with every result tested against the baseline's, or that of its build.
+
+        Args:
+            baseline: Its name.
+            progress: Show progress bars on standard error.
+            train: Rows that tell the sign of predictors of texts that declare no direction.
+        """
         taken = {name: build for build, name in self.builds.stands_for.items()}
+        known: dict[tuple[str, str], float] = {}
+        undeclared = {n: p for n, p in self.predictors.items() if p.higher == "unknown"}
+        undeclared = {n: p for n, p in undeclared.items() if p.inputs == "text"}
+        if train is not None and undeclared:
+            targets = [t for t in self.references if t in train.known_targets]
+            said = predict_all(undeclared, train.rows, targets, progress)
+            on_train = evaluate_predictions(said, train.true(targets), train)
+            known = {(r.predictor, r.target): float(np.sign(r.pearson)) for r in on_train}
+            known = {cell: sign for cell, sign in known.items() if sign * sign == 1}
         compared = compare_with_baseline(
             self.results,
             self.predictions,
@@ -73,6 +88,7 @@ class BenchRun:
             taken.get(baseline, baseline),
             self.split.sources,
             progress=progress,
+            known=known,
         )
         return replace(self, results=compared)
 

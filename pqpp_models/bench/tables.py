@@ -135,10 +135,9 @@ def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half
     """Return a coefficient of a cell, beside the others of its column and key."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
-    if baseline := getattr(figure, "baseline", None):
-        other = [getattr(one, name) for one in column if one.predictor == baseline]
-        p_other = getattr(figure, f"{name}_baseline_p")
-        sign = f"{arrow(value, other[0], p_other):1}" if other else ""
+    if getattr(figure, "baseline", None):
+        difference, apart = (getattr(figure, f"{name}_baseline_{x}") for x in ("difference", "p"))
+        sign = f"{arrow(difference, apart):1}"
     values = [getattr(one, name) for one in column]
     known = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(known) and value == max(known) > min(known)
@@ -238,9 +237,8 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
     The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
     """
-    baselines = {result.label: result for result in results if result.predictor == result.baseline}
     return [
-        (row.predictor, row.label, *(_told(row, baselines[row.label], c) for c in COEFFICIENTS))
+        (row.predictor, row.label, *(_told(row, c) for c in COEFFICIENTS))
         for row in results
         if any(not math.isnan(getattr(row, f"{c}_baseline_p")) for c in COEFFICIENTS)
     ]
@@ -254,8 +252,8 @@ def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def _told(row: Result, baseline: Result, coefficient: str) -> str:
-    difference = getattr(row, coefficient) - getattr(baseline, coefficient)
+def _told(row: Result, coefficient: str) -> str:
+    difference = getattr(row, f"{coefficient}_baseline_difference")
     cell = _with_interval(difference, row, f"{coefficient}_baseline", "+")
     return cell + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
 
@@ -302,6 +300,9 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         )
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
+        ways = grouped(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
+        told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
+        lines.append(f"turned for this so that a higher value means a better one, {told}")
     for row in results:
         for coefficient in COEFFICIENTS:
             if warning := getattr(row, f"{coefficient}_baseline_warning"):

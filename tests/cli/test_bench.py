@@ -176,6 +176,33 @@ def test_cell_uses_the_prediction_it_names():
     assert result.n == 25 and result.pearson == pytest.approx(expected.statistic, abs=1e-12)
 
 
+def test_predictors_are_turned_before_they_are_compared():
+    from pqpp_models.bench.protocol import compare_with_baseline
+
+    generator = np.random.default_rng(0)
+    true = generator.normal(size=400)
+    noisy = [true + generator.normal(size=400) for _ in range(4)]
+    said = [
+        Predictions("easier", ("mean_rr",), noisy[0][:, None]),
+        Predictions("harder", ("mean_rr",), -noisy[1][:, None], "harder"),
+        Predictions("train", ("mean_rr",), -noisy[2][:, None], "unknown"),
+        Predictions("nobody", ("mean_rr",), -noisy[3][:, None], "unknown"),
+        Predictions("wrong", ("mean_rr",), noisy[3][:, None], "harder"),
+    ]
+    rows = evaluate_predictions(said, references := {"mean_rr": list(true)}, SPLIT)
+    signs = {("train", "mean_rr"): -1.0}
+    found = compare_with_baseline(rows, said, references, "easier", known=signs)
+    ways = ["as declared", "as declared", "by the sign on train", "by |r|", "as declared"]
+    assert [row.oriented for row in found] == ways
+    r = [abs(stats.pearsonr(one.values[:, 0], true).statistic) for one in said]
+    expected = [own - r[0] for own in (*r[1:4], -r[4])]
+    found_r = [row.pearson_baseline_difference for row in found[1:]]
+    assert found_r == pytest.approx(expected, abs=1e-9)
+    assert max(map(abs, found_r[:3])) < 0.1 and found[4].pearson_baseline_p < 0.01
+    text = format_results("table", found)
+    assert "by the sign on train: train; by |r|: nobody" in text
+
+
 def test_baseline_agrees_with_an_outside_test():
     from pqpp_models.bench.protocol import compare_with_baseline
 

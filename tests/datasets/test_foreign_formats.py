@@ -293,12 +293,20 @@ def test_dotted_paths_of_plain_tables(tmp_path):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 
 
+def chosen(*choices):
+    """A Label Studio task whose one question took several choices."""
+    result = [{"from_name": "q", "type": "choices", "value": {"choices": [*choices]}}]
+    data = {"prompt": "a cat", "image": "1.png", "model": "m"}
+    return {"data": data, "annotations": [{"completed_by": 1, "result": result}]}
+
+
 def test_what_is_refused(tmp_path):
     path = tmp_path / "export.json"
     said = [{"value": 1, "user_id": "u"}]
     for name, content, expected in (
         ("argilla", [{"fields": {"prompt": "a"}, "responses": {"x": said, "y": said}}], "x, y"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
+        ("label-studio", [chosen("good"), chosen("good", "sharp")], "record 2: q has the answers"),
     ):
         path.write_text(json.dumps(content))
         with pytest.raises(BenchmarkError, match=expected):

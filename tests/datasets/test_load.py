@@ -1,14 +1,17 @@
 """`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
 
 import re
+import traceback
 from pathlib import Path
 
 import datasets
 import pytest
 from datasets import Dataset, DatasetDict
 
+from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
+from pqpp_files.errors import PqppError
 
 ROWS = {"prompt": ["a cat", "a dog"], "flux_hbpp": [1.0, 2.0]}
 
@@ -29,6 +32,48 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
         load_benchmark("plain", split="test")
     with pytest.raises(BenchmarkError, match=r"^`data_dir`: saved was saved by save_to_disk"):
         load_benchmark("saved", data_dir="x")
+    state = Path("plain/state.json")
+    state.write_text(state.read_text().replace("data-", "../saved/train/data-"))
+    with pytest.raises(PqppError, match=r"leads out of plain"):
+        load_benchmark("plain")
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("", {}), (" ", {}), (None, {}), ("mine", {"subset": "a/b/c"}), ("mine", {"split": "none"})],
+)
+def test_what_names_no_dataset_is_an_error_of_ours(tmp_path, cache, monkeypatch, name, options):
+    monkeypatch.chdir(tmp_path)
+    Dataset.from_dict(ROWS).to_parquet(tmp_path / "mine" / "train.parquet")
+    with pytest.raises(BenchmarkError):
+        load_benchmark(name, **options)
+
+
+def test_an_error_of_ours_has_a_short_traceback(cache, tmp_path):
+    with pytest.raises(BenchmarkError, match=r"no split of pqpp is here") as caught:
+        datasets.load_dataset("pqpp", data_dir=str(tmp_path))
+    assert len(traceback.format_exception(caught.value)) < 10
+
+
+@pytest.mark.parametrize("how", ["above", "absolute", "data_dir", "link", "address"])
+def test_a_folder_reads_no_file_outside_of_it(tmp_path, cache, capsys, how):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("prompt\nmy password\n")
+    place, folder = f"data_files: {secret}", tmp_path / "theirs"
+    folder.mkdir()
+    if how == "above":
+        place = "data_files: ../secret.csv"
+    elif how == "data_dir":
+        place = "data_dir: .."
+    elif how == "address":
+        place = "data_files: https://example.org/a.csv"
+    elif how == "link":
+        place = "data_files: train.csv"
+        (folder / "train.csv").symlink_to(secret)
+    (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {place}\n---\n")
+    assert main(["predict", "--dataset", str(folder), "--split", "train"]) == 2
+    said = capsys.readouterr()
+    assert "password" not in said.out + said.err and said.err.count("\n") == 1
 
 
 def test_a_folder_is_read_as_it_is_now(tmp_path, cache, monkeypatch):

@@ -1,5 +1,6 @@
 """The generated benchmark: small, the same everywhere, and marked as generated."""
 
+import numpy as np
 import pytest
 from datasets import load_dataset
 
@@ -28,5 +29,12 @@ def test_no_prompt_stands_in_two_splits(sample):
 
 def test_rows_do_not_change(sample):
     row = sample["train"][0]
-    assert row["prompt"] == "Three zebras near a window with a red scarf."
+    assert row["prompt"] == "Three zebras among some wild flowers with a red scarf."
     assert [row[name] for name in ("glide_hbpp", "clip_p10", "blip2_rr")] == [13 / 12, 0.6, 0.5]
+
+
+def test_lengths_say_nothing(sample):
+    for split in sample.values():
+        words = [prompt.strip(".").split() for prompt in split["prompt"]]
+        for lengths in ([len(w) for w in words], [len("".join(w)) / len(w) for w in words]):
+            assert abs(np.corrcoef(lengths, split["mean_hbpp"])[0, 1]) < 0.3

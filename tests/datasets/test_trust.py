@@ -1,11 +1,14 @@
 """Whom to trust: agreement as an outside library has it, planted voters found, honest ones left."""
 
+import html
 import math
 
 import numpy as np
 import pytest
 from support.tiny_models import load_script
+from support.votes import build, write
 
+from pqpp_cli.main import main
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
 from pqpp_datasets.own_benchmark.trust.reliability import alpha, fleiss, split_half
@@ -135,6 +138,78 @@ def test_reliability_of_two_annotators_is_spearman_browns():
     rest = scores - np.array([scores[m::2].mean(0) for m in (0, 1)])[np.arange(50) % 2]
     half = np.corrcoef(rest.T)[0, 1]
     assert by_model.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
+
+
+SCALES = {"ada": 0.05, "bob": 1, "cleo": 1, "strict": 0.6}
+
+
+def rated_by(path, prompts, people, spread):
+    """Votes of some people that scatter by so much, of two who are opposed for 0."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 101, prompts)
+    votes = {a: truth + rng.integers(-spread, spread + 1, prompts) for a in range(people)}
+    if not spread:
+        votes = {0: truth, 1: 100 - truth}
+    rows = [f"P{n}.,{n}.png,sdxl,{a},{v[n]}" for a, v in votes.items() for n in range(prompts)]
+    return write(path, *rows)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "people", "spread", "begins"),
+    [
+        (60, 2, 0, "annotators contradict one another"),
+        (3, 3, 5, "too few to tell"),
+        (5, 2, 60, "too few to tell"),
+        (60, 3, 5, "reliability of"),
+        (300, 2, 90, "unreliable"),
+    ],
+)
+def test_reliability_is_told_first_everywhere(tmp_path, capsys, prompts, people, spread, begins):
+    path = rated_by(tmp_path / "votes.csv", prompts, people, spread)
+    words = ["build", str(path), "--scale=-90..190", "--output", str(tmp_path / "mine")]
+    assert main(words) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith(begins) and "inf" not in line and "nan" not in line
+    assert line in (tmp_path / "mine" / "README.md").read_text()
+    assert line in html.unescape((tmp_path / "mine" / "report.html").read_text())
+
+
+def test_votes_of_nobody_known_are_dealt_out_by_image(tmp_path):
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=(100, 1, 1)) + 0.5 * rng.normal(size=(100, 4, 1))  # prompts, images
+    score = score + 0.8 * rng.normal(size=(1, 1, 5)) + rng.normal(size=(100, 4, 5))
+    rows = [f"P{p}.,{p}-{i}.png,sdxl,{score[p, i, a]:.6f}" for p, i, a in np.ndindex(100, 4, 5)]
+    path = write(tmp_path / "votes.csv", *rows, header="prompt,image,model,label")
+    found = build(path, scale="-9..9").generation.trust.reliability
+    icc = pg_icc(score.mean(axis=2))
+    assert found.among == "images" and found.value == pytest.approx(icc, abs=0.02)
+    assert found.annotators == 4
+
+
+def pg_icc(table):
+    """ICC(1, k), of the mean of the columns, by the mean squares of one-way variance analysis."""
+    between = table.shape[1] * table.mean(axis=1).var(ddof=1)
+    return 1 - table.var(axis=1, ddof=1).mean() / between
+
+
+def test_a_rater_on_another_scale_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(20, 101, 60)
+    rows = [f"P{n}.,{n},m,{who},{truth[n] * by:g}" for n in range(60) for who, by in SCALES.items()]
+    built = build(write(tmp_path / "votes.csv", *rows), scale="0..100")
+    assert [one.name for one in built.generation.annotators if "scale" in one.flag] == ["ada"]
+    assert not any("ada" in note for note in built.notes)  # they stand in the report, too
+
+
+def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
+    names = ["ANNA", "anna ", "bob", "bob"]
+    one, other = ([f"P{n}.,{n},m,{names[n % 2 + 2 * k]},5" for n in range(6)] for k in (0, 1))
+    first = write(tmp_path / "1.csv", *one)
+    second = write(tmp_path / "2.csv", *(row.replace("P", "Q") for row in [*other, *one]))
+    built = build([first, second], scale="likert5")
+    assert built.generation.table.annotator_names == ["ANNA", "bob"]
+    said = [note for note in built.notes if note.startswith("annotators: ")]
+    assert said[0].startswith("annotators: 1 name ") and "1 of 2 stand in several" in said[1]
 
 
 def planted_votes(path):

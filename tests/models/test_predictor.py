@@ -73,3 +73,10 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
         agreed = len(signs) >= 2 and len(set(signs)) == 1
         expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
         assert predictor.higher == expected, (name, tests)
+
+
+@pytest.mark.parametrize("recipe", [{"dataset": "pqpp", "subset": "sample"}, {"dataset": "sample"}])
+def test_training_on_the_sample_is_no_training_on_pqpp(recipe):
+    predictor = Predictor.from_pretrained("n_words")
+    predictor.details = {"recipe": recipe}
+    assert predictor.trained_on == "sample"

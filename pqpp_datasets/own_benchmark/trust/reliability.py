@@ -1,18 +1,21 @@
 """How far votes agree on the whole, and how far scores that are made of them can be relied on."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from pqpp_datasets.own_benchmark.votes.votes import Votes
+from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
+from pqpp_files.names import how_many
 
 WANTED = 0.8
 CONFIDENCE = 0.95
 _SPLITS = 100
 _WORK = 3_000_000  # votes that are dealt out, over all splits
 _LEAST_SPLITS = 4
+_NOISE = 0.5  # of the differences between scores less than half is of the prompts
+_OPPOSED = -0.1
 
 
 @dataclass(frozen=True)
@@ -20,13 +23,16 @@ class Reliability:
     """The reliability of a prompt's mean score with a model, by halves of its annotators.
 
     Attributes:
-        value: Spearman-Brown's, of all annotators of a prompt, at most 1; NaN where unknown.
+        value: Spearman-Brown's, of all annotators of a prompt, 0 to 1; NaN where unknown. It is 0
+            where the halves say the opposite of each other.
         low: The lower end of the 95 % interval.
         high: The upper end.
         prompts: How many pairs of prompt and model have two annotators or more.
         annotators: How many annotators a prompt has (their harmonic mean).
         needed: How many a prompt would be needed for a reliability of .8; None where unknown.
         votes_needed: How many votes these would give, each as many as now.
+        among: What was dealt out to the halves: annotators; where nothing says who voted, a
+            prompt's images, or its votes if it has one image.
     """
 
     value: float
@@ -36,6 +42,7 @@ class Reliability:
     annotators: float
     needed: int | None
     votes_needed: int | None
+    among: str = "annotators"
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,32 @@ class Trust:
     fleiss_images: int
     reliability: Reliability
 
+    @property
+    def told(self) -> str:
+        """How far scores can be relied on, in a line that says the bad news first."""
+        found, about = self.reliability, "reliability of a prompt's mean vote with a model"
+        if not found.high <= 1 or (found.low == 0 and found.high > _NOISE):
+            units = f"{how_many(found.prompts, 'prompt')} with a model, each with two {found.among}"
+            return f"too few to tell the {about}: {units} or more, whose votes differ"
+        told = f"{about}: {found.value:.2f} ({found.low:.2f} to {found.high:.2f}), of "
+        told += f"{found.annotators:.1f} {found.among}"
+        if found.needed:
+            told += f"; {found.needed} would be needed for {WANTED}"
+        if found.value < _NOISE:
+            told = f"unreliable, more noise of the votes than difference of the prompts; {told}"
+        return agreement_told(self.alpha, "annotators") + told
+
+
+def agreement_told(alpha: float, people: str) -> str:
+    """Return the beginning of a line on people who contradict one another, else nothing.
+
+    Example:
+        >>> agreement_told(-0.5, "voters"), agreement_told(0.5, "voters")
+        ("voters contradict one another (Krippendorff's alpha -0.50); ", '')
+    """
+    told = f"{people} contradict one another (Krippendorff's alpha {alpha:.2f}); "
+    return told if alpha <= _OPPOSED else ""
+
 
 def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
     """Say how far the votes that count agree.
@@ -69,11 +102,14 @@ def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
     item, value = votes.item[counted], votes.value[counted]
     level = votes.scale.level
     kappa, images = (float("nan"), 0) if level == "interval" else fleiss(item, value)
-    annotators = votes.annotator[counted]
-    if not votes.has_annotators and not votes.is_ready:
-        annotators = np.arange(len(counted))  # each vote may be another's
+    people, among = votes.annotator[counted], "annotators"
     rated = votes.prompt[counted], votes.model[counted], item
-    reliability = split_half(*rated, annotators, value, seed)
+    if not votes.has_annotators and not votes.is_ready:
+        # The votes of an image are of different people; one may have judged several images.
+        image_of, _ = number_items(rated[0], rated[1])
+        several = pd.Series(item).groupby(image_of).nunique().max() > 1
+        people, among = (item, "images") if several else (np.arange(len(item)), "votes")
+    reliability = replace(split_half(*rated, people, value, seed), among=among)
     return Trust(level, alpha(item, value, level), kappa, images, reliability)
 
 
@@ -174,9 +210,8 @@ def split_half(
     low, high = correlation_interval(correlation, influences, CONFIDENCE)
     of_half = float(np.mean(1 / (number // 2)))
     of_all = float(np.mean(1 / number))
-    ends = np.array([correlation, low, high])  # by Spearman-Brown; the ratio is that of errors
-    below = ends + (1 - ends) * (of_all / of_half)
-    whole, low, high = np.divide(ends, below, np.full(3, -np.inf), where=below > 0).tolist()
+    ends = np.maximum([correlation, low, high], 0)  # by Spearman-Brown; the ratio is of errors
+    whole, low, high = (ends / (ends + (1 - ends) * (of_all / of_half))).tolist()
     needed = votes = None
     if correlation > 0:
         error = (1 - correlation) / correlation / of_half  # of one annotator, with true variance 1

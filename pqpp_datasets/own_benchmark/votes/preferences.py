@@ -19,7 +19,7 @@ from pqpp_datasets.own_benchmark.forms import number_of
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
-from pqpp_datasets.own_benchmark.trust.reliability import alpha
+from pqpp_datasets.own_benchmark.trust.reliability import agreement_told, alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
 from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
 from pqpp_files.names import how_many
@@ -93,6 +93,14 @@ class Preferences:
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
         rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
+
+    @property
+    def told(self) -> str:
+        """How far voters agree on a pair, in a line that says the bad news first."""
+        if not self.alpha <= 1:
+            return "too few to tell how far voters agree: no pair that several judged, or all alike"
+        told = f"agreement of voters on a pair: Krippendorff's alpha {self.alpha:.2f}"
+        return agreement_told(self.alpha, "voters") + told
 
     def lines(self) -> list[str]:
         """Say the strengths, a line a model."""
@@ -304,6 +312,9 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     apart = model[first] != model[second]  # two images of one model say nothing of models
     first, second = first[apart], second[apart]
     if not len(first):
+        if len(rows["model"].cat.categories) == 1:
+            only = f"all images are of the model {rows['model'].iloc[0]}"
+            raise BenchmarkError(f"{table.name}: {only}; strengths compare models, so it has none")
         raise BenchmarkError(
             f"{table.name}: each ranking has images of one model; give a person's images of a "
             "prompt the same annotator and the same prompt"

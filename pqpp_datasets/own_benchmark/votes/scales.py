@@ -1,10 +1,13 @@
 """What labels mean: the scales that are known by name, any range, and a map of one's own."""
 
+import json
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.long_table import LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.tables import refuse_other_form
+from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.names import how_many
 
@@ -86,8 +90,10 @@ class Scale:
 
 _PQPP_WORDS = {"2": 2, "1": 1, "0": 0, "-1": -1}
 _PQPP_WORDS |= {"high relevance": 2, "low relevance": 1, "no relevance": 0, "unrealistic": -1}
+_TIE_WORDS = {"tie", "tied", "equal", "equally", "same", "both", "neither", "draw", "none"}
 _LIKERT_WORDS = {"strongly disagree": 1, "disagree": 2, "neither agree nor disagree": 3}
 _LIKERT_WORDS |= {"neutral": 3, "agree": 4, "strongly agree": 5}
+_LIKERT_WORDS |= {"bad": 1, "poor": 2, "fair": 3, "good": 4, "excellent": 5}  # ITU-R BT.500
 SCALES = {
     scale.name: scale
     for scale in (
@@ -131,7 +137,7 @@ def named_scale(name: str) -> Scale:
 
 
 def scale_of_map(path: str | Path) -> Scale:
-    r"""Read a map of labels from a YAML file.
+    r"""Read a map of labels: a YAML file, or the labels themselves as JSON, like `{"good": 1}`.
 
     Its keys are `labels` (label to value) and, if wanted, `positive` (a list of labels; else those
     above the middle), `missing` (marks of no vote) and `level` (nominal, ordinal or interval;
@@ -148,7 +154,12 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> scale.value_of("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
-    content = read_yaml(path, error=BenchmarkError, as_text=True)
+    content: dict[str, Any]
+    if str(path).startswith("{"):
+        given = parse_json(str(path), "`labels`", BenchmarkError)
+        content = {"labels": {label: str(value) for label, value in given.items()}}
+    else:
+        content = read_yaml(path, error=BenchmarkError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
     words = {key_of(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
@@ -215,7 +226,7 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
         names.remove("0-10")
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
-    if names == ["likert5"] and not {"1", "5"} <= keys and keys <= set("12345"):
+    if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
         names.append("LOW..HIGH")
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
@@ -232,6 +243,15 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
     remedy = "give `scale` LOW..HIGH, `labels` FILE, or `missing` MARK for what is no vote"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
+
+
+def _side_in(text: str) -> int | str:
+    """Guess the choice that a text speaks of, for the user to check: 1, -1, 0 for a tie, else ?."""
+    words = set(re.findall(r"[a-z0-9]+", text.lower()))
+    for side, known in ((0, _TIE_WORDS), (1, {"a", "left", "first", "1"})):
+        if words & known:
+            return side
+    return -1 if words & {"b", "right", "second", "2"} else "?"
 
 
 def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
@@ -255,8 +275,13 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     rows = table.rows_with(role, np.isnan(values) & ~is_marked & ~is_blank)
     if len(rows):
         remedy = f"or `missing`={table.rows[role].iloc[rows[0]].strip()} leaves such votes out"
+        ways = "choose `scale` or `labels`"
+        if role == "choice":
+            spelled = {text.strip(): _side_in(text) for text in texts[~is_marked & ~is_blank]}
+            whole = shlex.quote(json.dumps(spelled, ensure_ascii=False))
+            ways = f"say what each means, 1 for the first and -1 for the second: `labels` {whole}"
         allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
-        table.refuse(role, rows, f"{allowed}; choose `scale` or `labels`, {remedy}")
+        table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
         table.require_filled(role, "fill it, or `blank` drop leaves such votes out")

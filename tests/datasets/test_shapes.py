@@ -1,0 +1,101 @@
+"""Files of judgments in the shapes that people keep: each against pandas, the second try pasted."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.votes import build, scores
+
+from pqpp_cli.main import main
+from pqpp_datasets.errors import BenchmarkError
+
+RNG = np.random.default_rng(0)
+ROWS = pd.DataFrame(
+    [(f"Prompt {n}", f"{n}.png", "sd", who) for n in range(40) for who in ("ann", "bob", "cy")],
+    columns=["prompt", "image", "model", "annotator"],
+).assign(quality=RNG.integers(1, 6, 120), fit=RNG.integers(1, 6, 120))
+
+
+def held(built, column, expected):
+    """Hold a target against a series by prompt."""
+    found = pd.Series(scores(built, column)).sort_index()
+    pd.testing.assert_series_equal(found, expected.sort_index(), check_names=False)
+
+
+def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
+    ROWS.to_csv(path := tmp_path / "votes.csv", index=False)
+    built = build(path, questions=("quality", "fit"), scale="likert5")
+    assert [target.name for target in built.targets][:2] == ["sd-quality_rating", "sd-fit_rating"]
+    for question in ("quality", "fit"):
+        held(built, f"sd-{question}_rating", ROWS.groupby("prompt")[question].mean())
+
+
+def test_a_file_a_rater(tmp_path):
+    files = []
+    for who, rows in ROWS.rename(columns={"quality": "label"}).groupby("annotator"):
+        rows.drop(columns=["annotator", "fit"]).to_csv(tmp_path / f"{who}.csv", index=False)
+        files.append(tmp_path / f"{who}.csv")
+    built = build(files, scale="likert5")
+    assert built.generation.table.annotator_names == ["ann", "bob", "cy"]
+    held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
+    # Halves of one study are nobody's files.
+    for place, part in enumerate((ROWS[:60], ROWS[60:])):
+        part = part.drop_duplicates("prompt").rename(columns={"quality": "label"})
+        part.drop(columns="annotator").to_csv(tmp_path / f"{place}.csv", index=False)
+    parts = build([tmp_path / "0.csv", tmp_path / "1.csv"], scale="likert5")
+    assert not parts.generation.table.has_annotators
+
+
+def test_lists_in_cells_of_a_table(tmp_path):
+    lists = ROWS.groupby(["prompt", "image", "model"])["quality"].agg(list).map(json.dumps)
+    lists.rename("label").reset_index().to_csv(path := tmp_path / "votes.csv", index=False)
+    held(build(path, scale="likert5"), "sd_rating", ROWS.groupby("prompt")["quality"].mean())
+
+
+def test_people_are_left_out_by_name(tmp_path):
+    rows = ROWS.rename(columns={"quality": "label"}).replace({"cy": "All (IRR)"})
+    rows.to_csv(path := tmp_path / "votes.csv", index=False)
+    built = build(path, scale="likert5", drop_annotators=("all (irr)",))
+    kept = ROWS[ROWS["annotator"] != "cy"]
+    held(built, "sd_rating", kept.groupby("prompt")["quality"].mean())
+    assert any("40 rows of 1 annotator left out" in note for note in built.notes)
+    with pytest.raises(BenchmarkError, match="dora: nobody's name"):
+        build(path, scale="likert5", drop_annotators=("dora",))
+
+
+def test_words_of_quality_and_a_prompts_file_that_repeats_itself(tmp_path):
+    words = ["Bad", "Poor", "Fair", "Good", "Excellent"]
+    rows = ROWS.assign(label=[words[n - 1] for n in ROWS["quality"]], prompt_id=ROWS["prompt"])
+    rows.drop(columns="prompt").to_csv(path := tmp_path / "votes.csv", index=False)
+    texts = rows[["prompt_id", "prompt"]]
+    texts.to_csv(tmp_path / "prompts.csv", index=False)
+    built = build(path, prompts=str(tmp_path / "prompts.csv"))
+    held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
+    pd.concat([texts, texts[:1].assign(prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
+    with pytest.raises(BenchmarkError, match=r"row 121: .* as in row 1 with other facts"):
+        build(path, prompts=str(tmp_path / "prompts.csv"))
+
+
+def test_choices_in_words_take_a_second_try_that_the_first_prints(tmp_path, capsys):
+    rows = [(f"P{n}", "x", "y", RNG.choice(4)) for n in range(100)]
+    said = ["A is better", "B is better", "same", "Both are bad, it's a tie"]
+    table = pd.DataFrame(rows, columns=["prompt", "model_a", "model_b", "choice"])
+    table["choice"] = [said[n] for n in table["choice"]]
+    table.to_csv(path := tmp_path / "pairs.csv", index=False)
+    words = ["build", "--preferences", str(path), "--output", str(tmp_path / "mine")]
+    assert main(words) == 2
+    pasted = re.search(r"--labels .*\}'", capsys.readouterr().err)[0]
+    assert main([*words, *shlex.split(pasted)]) == 0
+    won = table["choice"].map(dict(zip(said, (1, 0, 0.5, 0.5), strict=True))).mean()
+    assert f"{won:.1%} won" in capsys.readouterr().out
+
+
+def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):
+    path = tmp_path / "ranked.json"
+    record = {"prompt": "a cat", "generations": ["1.png", "2.png"], "ranking": [1, 2]}
+    path.write_text(json.dumps([record]))
+    with pytest.raises(BenchmarkError, match="all images are of the model sd; strengths compare"):
+        build(path, from_format="imagereward", model="sd")
