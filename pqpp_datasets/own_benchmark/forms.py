@@ -301,7 +301,8 @@ def _is_table(path: Path) -> bool:
 def holds_ranks(path: Path, options: BuildOptions) -> bool:
     """Tell whether judgments are ranks, 1 for the best: it is said, or their only such column."""
     called = options.called("judgments")
-    if "rank" in called or "label" in called or options.annotators or options.models:
+    by_column = options.annotators or options.models or options.questions
+    if "rank" in called or "label" in called or by_column:
         return "rank" in called
     if not path.is_file() or not _is_table(path):
         return False
