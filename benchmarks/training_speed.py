@@ -1,4 +1,4 @@
-"""Fine-tuning against a plain `Trainer`, prediction against a plain pipeline, ONNX against both.
+"""Fine-tuning against a plain `Trainer`, prediction against a plain pipeline.
 
 The same encoder (MiniLM, 22 million parameters), prompts and threads, each side with its best batch
 size. Times are the process's CPU seconds, which other work on the machine changes little.
@@ -169,7 +169,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
 
 
 def prediction_table(encoder: str, prompts: list[str]):
-    """Measure prediction by a plain pipeline, by the predictor and by its ONNX forms."""
+    """Measure prediction by a plain pipeline, and by the predictor."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
     from pqpp_models import TARGETS
@@ -191,10 +191,6 @@ def prediction_table(encoder: str, prompts: list[str]):
     )
     model = BertForPerformancePrediction.from_backbone(encoder, targets=TARGETS)
     predictors = {"pqpp": BertPredictor(model, tokenizer, device="cpu")}
-    if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnxscript"):
-        from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
-
-        predictors["pqpp, ONNX"] = OnnxBertPredictor.from_torch(predictors["pqpp"], threads=1)
 
     def plain_speed(size):
         options = {"batch_size": size, "top_k": None, "function_to_apply": "none"}

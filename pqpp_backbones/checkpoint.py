@@ -31,7 +31,6 @@ EXTRA_FILES = (
     FITTED_ROWS,
     "added_tokens.json",
     "merges.txt",
-    "model.onnx",
     "preprocessor_config.json",
     "processor_config.json",
     "sentencepiece.bpe.model",
@@ -43,7 +42,7 @@ EXTRA_FILES = (
     "vocab.json",
     "vocab.txt",
 )
-"""What tokenizers, image processors and ONNX add to a checkpoint; no code, no pickle."""
+"""What tokenizers and image processors add to a checkpoint; no code, no pickle."""
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
 """Only these are ever fetched, pushed or removed."""
 Tensors = dict[str, NDArray[Any]]

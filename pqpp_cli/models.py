@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,14 +17,13 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class Models(Group):
-    """List, explain, convert and publish predictors.
+    """List, explain and publish predictors.
 
     The predictors: shipped with the package, saved in folders, on the Hub.
 
     examples:
       pqpp models list
       pqpp models show static
-      pqpp models export outputs/bert --output bert_onnx
       pqpp models push outputs/bert OWNER/REPOSITORY --dry-run
       pqpp models push outputs/bert OWNER/REPOSITORY --private --branch v2
       pqpp models push runs/rahf/model OWNER/REPOSITORY
@@ -168,44 +165,6 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         encoder, tokenizer = load_encoder(self.model or "")
         last = [encoder.config.num_hidden_layers]
         return encoder, tokenizer, list(self.layers) or last
-
-
-class ModelsExport(Command):
-    """Convert a text predictor for serving on CPUs.
-
-    Convert a fine-tuned text encoder for onnxruntime, which is faster on CPUs and needs no
-    torch to predict. Needs the extras models and onnx.
-
-    examples:
-      pqpp models export outputs/bert --output bert_onnx
-      pqpp predict "a red cat" --predictor ./bert_onnx
-    """
-
-    predictor: str = option(NEEDED, "a folder or a Hub repository", path="name", word=True)
-    output: str = option(NEEDED, "where to save it", path="output")
-
-    def run(self) -> None:
-        """Convert and save."""
-        from pqpp_backbones.checkpoint import check_place
-        from pqpp_models import Predictor
-        from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
-        from pqpp_models.bert.predictor import BertPredictor
-
-        check_place(self.output, OnnxBertPredictor.name)
-        predictor = Predictor.from_pretrained(self.predictor)
-        if not isinstance(predictor, BertPredictor):
-            raise PqppError(
-                f"{self.predictor} is a {predictor.name}; only a fine-tuned text encoder "
-                "(pqpp train bert) can be converted"
-            )
-        logging.disable(logging.WARNING)  # what the exporters tell their own developers
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                converted = OnnxBertPredictor.from_torch(predictor)
-        finally:
-            logging.disable(logging.NOTSET)
-        folder = converted.save_pretrained(self.output)
-        print(f"{len(converted.graph) / 1e6:.1f} MB, saved in {folder}")
 
 
 class ModelsList(Command):

@@ -10,7 +10,6 @@ _EXTRAS = {
     "models": "torch transformers accelerate peft",
     "apps": "diffusers",
     "demo": "gradio",
-    "onnx": "onnx onnxruntime onnxscript",
     "plots": "matplotlib sklearn",
     "annotate": "fastapi itsdangerous multipart pwdlib sqlalchemy uvicorn",
     "assess": "cv2 httpx rapidocr",

@@ -196,12 +196,6 @@ _UNSHIPPED = (
         _TORCH,
     ),
     (
-        "bert_onnx",
-        "bert.onnx_predictor:OnnxBertPredictor",
-        "the same for onnxruntime, by `pqpp models export`",
-        "pqpp[onnx]",
-    ),
-    (
         "clip",
         "clip.predictor:ClipPredictor",
         "a fine-tuned CLIP-like model, by pqpp train clip",

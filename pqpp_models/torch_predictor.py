@@ -146,13 +146,11 @@ def fine_tuned_card(predictor: Any) -> str:
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
     ranges = target_limits(predictor.targets, getattr(predictor, "limits", None))
-    # What is converted for onnxruntime is not what the training pushed.
-    repository = None if predictor.name == "bert_onnx" else details.get("repository")
     return render_card(
         f"predictors/{predictor.name}",
         title=f"pqpp-{predictor.name}",
         base_model=recipe.get("model") if "/" in str(recipe.get("model")) else None,
-        repository=repository or "OWNER/REPOSITORY",
+        repository=details.get("repository") or "OWNER/REPOSITORY",
         ranges=dict(zip(predictor.targets, zip(*ranges, strict=True), strict=True)),
         training=details,
         recipe=recipe,

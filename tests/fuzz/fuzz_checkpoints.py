@@ -168,17 +168,6 @@ def _ridge(folder: Path) -> None:
     )
 
 
-def _onnx(folder: Path) -> None:
-    from transformers import AutoTokenizer
-
-    from fuzz.hostile_graphs import sound_graph
-    from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
-
-    tokenizer = AutoTokenizer.from_pretrained(str(_CHECKPOINTS / "bert"), trust_remote_code=False)
-    config = {"targets": ["mean_rr"], "max_length": 48}
-    OnnxBertPredictor(sound_graph(), tokenizer, config, threads=1).save_pretrained(folder)
-
-
 def _copied(source: Path) -> Callable[[Path], object]:
     return lambda folder: shutil.copytree(source, folder)
 
@@ -198,7 +187,6 @@ def FAMILIES() -> dict[str, Family]:
         "static": Family(_copied(shipped), texts),
         "ridge": Family(_ridge, texts),
         "bert": Family(_copied(_CHECKPOINTS / "bert"), (*texts, _as_model), 4),
-        "bert_onnx": Family(_onnx, texts, 3),
         "clip": Family(_copied(_CHECKPOINTS / "clip_generation"), images, 3),
         "correlation_cnn": Family(
             _copied(_CHECKPOINTS / "correlation_cnn"), (_by_python(_MATRICES),)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fuzz.hostile_json import hostile_json
 
-_HASHES = {"model.safetensors": "weights_sha256", "model.onnx": "onnx_sha256"}
+_HASHES = {"model.safetensors": "weights_sha256"}
 _CODE = "import os, pathlib\npathlib.Path({canary!r}).write_text('ran')\n"
 
 
@@ -40,7 +40,6 @@ def make_hostile(random: np.random.Generator, folder: Path, room: Path) -> str:
         texts = [name for name in names if name.endswith(".json")]
         ways = [_file] + [_text] * (4 if texts else 0)
         ways += [_weights] * (3 if "model.safetensors" in names else 0)
-        ways += [_graph] * (5 if "model.onnx" in names else 0)
         way = ways[random.integers(len(ways))]
         said.append(f"{way.__name__[1:]}: {way(random, folder, room)}")
     if random.random() < 0.85:
@@ -196,11 +195,3 @@ def _file(random: np.random.Generator, folder: Path, room: Path) -> str:
     way = str(random.choice(list(ways)))
     ways[way]()
     return f"{way} {name}"
-
-
-def _graph(random: np.random.Generator, folder: Path, room: Path) -> str:
-    from fuzz.hostile_graphs import hostile_graph
-
-    said, made = hostile_graph(random, (folder / "model.onnx").read_bytes())
-    (folder / "model.onnx").write_bytes(made)
-    return said

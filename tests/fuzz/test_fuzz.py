@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-for needed in ("torch", "transformers", "onnx", "onnxruntime", "PIL", "faiss", "sqlalchemy"):
+for needed in ("torch", "transformers", "PIL", "faiss", "sqlalchemy"):
     pytest.importorskip(needed, reason=f"some of the folders and commands need {needed}")
 if sys.platform != "linux":
     pytest.skip("forks, their memory and opened files are Linux's", allow_module_level=True)

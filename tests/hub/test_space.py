@@ -34,8 +34,8 @@ def test_a_defect_is_told_without_what_was_typed(caplog):
 
 
 def test_requirements_are_pinned(monkeypatch):
-    first, *others = pinned_requirements("onnx", "models")
-    assert first == f"pqpp[onnx,models]=={metadata.version('pqpp')}"
+    first, *others = pinned_requirements("demo", "models")
+    assert first == f"pqpp[demo,models]=={metadata.version('pqpp')}"
     assert f"torch=={metadata.version('torch')}" in others
     assert f"numpy=={metadata.version('numpy')}" in others
     assert not [one for one in others if one.startswith(("diffusers", "pytest"))]

@@ -38,7 +38,7 @@ def predictor(name, details):
     return SimpleNamespace(name=name, targets=("mean_rr", "mean_hbpp"), details=details)
 
 
-@pytest.mark.parametrize("name", ["bert", "bert_onnx", "clip", "correlation_cnn"])
+@pytest.mark.parametrize("name", ["bert", "clip", "correlation_cnn"])
 def test_a_card_tells_what_happened(name):
     text = fine_tuned_card(predictor(name, TRAINING))
     card = ModelCard(text)
@@ -56,7 +56,7 @@ def test_a_card_tells_what_happened(name):
         "| mean | 0.375 | 0.188 |",
     ):
         assert line in text, line
-    assert ('from_pretrained("me/mine")' in text) == (name != "bert_onnx")
+    assert 'from_pretrained("me/mine")' in text
 
 
 @pytest.mark.parametrize(

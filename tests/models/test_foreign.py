@@ -5,10 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from pqpp_backbones.checkpoint import write_checkpoint
 from pqpp_backbones.foreign import check_foreign
 from pqpp_models import ModelError, Predictor
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics
@@ -87,34 +85,3 @@ def test_tokens_that_the_model_does_not_know(tmp_path, name):
     loaded = Predictor.from_pretrained(folder)
     with pytest.raises(ModelError, match="gives the token 1000000, the model knows 0 to 56"):
         loaded.predict(["a zebra"])
-
-
-def test_a_graph_that_asks_for_gigabytes(tmp_path):
-    for needed in ("torch", "onnx", "onnxruntime", "transformers"):
-        pytest.importorskip(needed, reason=f"the predictor needs {needed}")
-    from fuzz.hostile_graphs import hostile_graph, sound_graph
-    from transformers import AutoTokenizer
-
-    from pqpp_files.hashes import sha256_of_parts
-
-    tokenizer = AutoTokenizer.from_pretrained(str(OLDER / "bert"), trust_remote_code=False)
-    tokenizer.save_pretrained(tmp_path / "files")
-    names = ("tokenizer.json", "tokenizer_config.json")
-    files = {name: (tmp_path / "files" / name).read_bytes() for name in names}
-
-    def saved(graph):
-        config = {"predictor_type": "bert_onnx", "targets": ["mean_rr"], "max_length": 48}
-        config["onnx_sha256"] = sha256_of_parts([graph])
-        return write_checkpoint(tmp_path / "model", config, {}, "", {**files, "model.onnx": graph})
-
-    assert Predictor.from_pretrained(saved(sound_graph())).predict(["a cat"]).shape == (1, 1)
-    seen = set()
-    for seed in range(200):
-        way, graph = hostile_graph(np.random.default_rng(seed), sound_graph())
-        if way in seen or way not in ("filled", "expanded", "multiplied", "doubled", "loop"):
-            continue
-        seen.add(way)
-        said = "by Loop" if way == "loop" else "it asks for .* bytes, of its bound"
-        with pytest.raises(ModelError, match=said):
-            Predictor.from_pretrained(saved(graph))
-    assert len(seen) == 5

@@ -42,7 +42,6 @@ TRIED = {
         ["predict", "a cat", "--predictor", "./bert"],
         ["bench", "--dataset", "sample", "--split", "validation", "--predictors", "./bert"],
     ],
-    "onnx": [["predict", "a cat", "--predictor", "./bert_onnx"]],
     "demo": [["demo", "--serve", "--help"]],
     "annotate": [
         ["annotate", "init", "study.yaml", "--file", "prompts.csv", "--image-dir", "images"],
@@ -170,14 +169,12 @@ def prepare(folder: Path) -> None:
 def _save_bert(folder: Path) -> None:
     from pqpp_backbones.pretrained import load_tokenizer
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
-    from pqpp_models.bert.onnx_predictor import OnnxBertPredictor
     from pqpp_models.bert.predictor import BertPredictor
 
     encoder = str(folder / "encoder")
     model = BertForPerformancePrediction.from_backbone(encoder, targets=["mean_hbpp"])
     predictor = BertPredictor(model, load_tokenizer(encoder))
     predictor.save_pretrained(folder / "bert")
-    OnnxBertPredictor.from_torch(predictor).save_pretrained(folder / "bert_onnx")
 
 
 @dataclass(frozen=True)
