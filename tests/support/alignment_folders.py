@@ -48,6 +48,17 @@ def write_studies(folder: Path) -> Path:
     }
     _write_json(folder / "t2v/datasets/t2vscore_alignment_score.json", entries)
     _write_drawbench(folder / "pqpp/v1.1", prompts["drawbench"])
+    for name, file, score in (
+        ("aigiqa", "aigiqa20k_half", "mos"),
+        ("imagenhub", "imagenhub", "semantic_consistency"),
+    ):
+        # The second generator is always one better.
+        rows = [
+            (f"{name} {kind}", f"generator {more}", good[n] + more)
+            for n, kind in enumerate(KINDS)
+            for more in (0, 1)
+        ]
+        write_csv(folder / f"ratings/{file}.csv", ["prompt", "model", score], rows)
     return folder
 
 

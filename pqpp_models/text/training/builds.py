@@ -27,13 +27,20 @@ from pqpp_models.text.calibration import (
     join_calibrations,
 )
 from pqpp_models.text.collection.collection import Collection, Postings
+from pqpp_models.text.reading.asking_less import log_asked
 from pqpp_models.text.reading.known_words import KnownWords
-from pqpp_models.text.reading.words import WordTables
+from pqpp_models.text.reading.words import WordTables, difficulty_features, words_of
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
 from pqpp_models.text.training.data import TextData, made_up_prompts, read_parti
+from pqpp_models.text.training.pooling import Judged, Pool
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
-from pqpp_models.text.training.studies import ANCHOR, read_sources, shares
+from pqpp_models.text.training.studies import (
+    ANCHOR,
+    read_sources,
+    shares,
+    without_prompts_of,
+)
 from pqpp_models.text.training.teacher_student import (
     Fitted,
     StaticModule,
@@ -44,7 +51,6 @@ from pqpp_models.text.training.teacher_student import (
     first_vectors,
     fit_collection_model,
     gaussian,
-    leave_each_out,
     relative_ranks,
     spaced,
     tune_on_sources,
@@ -229,14 +235,14 @@ class StaticBuilds:
         The prompts that it learned from have half of what people said of them.
         """
         data, recipe = self.data, self.recipe
-        self.taught = tune_on_sources(
+        taught = tune_on_sources(
             self.tuned, data.tokenizer, sources, recipe.tuned_on_sources, self.seed
         )
         asked = spaced(0, data.size, recipe.labelled_captions)
         asked = np.r_[asked, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
         with number_format(recipe.mixed_precision):
-            logits = tuned_logits(self.taught, data.tokenizer, [data.texts[i] for i in asked])
+            logits = tuned_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
         goals[asked] = gaussian(expit(logits[:, 0]))
         places = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
@@ -309,8 +315,13 @@ class StaticBuilds:
         be tuned once a study.
         """
         tokenizer, tokens = self.data.tokenizer, self.data.tokens
-        states = {k: tuned_states(self.tuned, tokenizer, s.prompts) for k, s in sources.items()}
-        left_out = leave_each_out(states, {name: s.scores for name, s in sources.items()})
+        pool = Pool(
+            {
+                name: as_judged([tuned_states(self.tuned, tokenizer, study.prompts)], study)
+                for name, study in sources.items()
+            }
+        )
+        left_out = pool.leave_each_out()
         own = network([tokens.encode(text) for text in judged_in(sources)])[0][:, 0]
         # Without GenAI-Bench nothing tells the level, and the middle of a study stands for it.
         level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
@@ -332,3 +343,43 @@ class StaticBuilds:
 def judged_in(sources: Studies) -> list[str]:
     """Return the prompts of some studies, normalised."""
     return [content(prompt) for study in sources.values() for prompt in study.prompts]
+
+
+def judged_facts(predictor: StaticPredictor, study: ScoredPrompts) -> Judged:
+    """Return the prompts of a study as numbers, by a network that has not read the study.
+
+    They are its hidden layer, the mean vectors of word pieces, its scores, what makes prompts hard,
+    how much they ask for, and whether they are plain English.
+    """
+    texts, known = [content(prompt) for prompt in study.prompts], predictor.known_words
+    assert known is not None
+    encoded = [predictor.tokens.encode(text) for text in texts]
+    scores, _, vectors, hidden = predictor.network.layers(encoded)
+    blocks = [
+        *(hidden, vectors, scores, difficulty_features(texts, predictor.tables)),
+        np.array([[log_asked(text)] for text in texts]),
+        np.column_stack([known.garbled(texts), 1 - known.weights(texts)]),
+    ]
+    return as_judged(blocks, study)
+
+
+def as_judged(blocks: list[Any], study: ScoredPrompts) -> Judged:
+    """Return the prompts of a study as numbers, given what is known of them."""
+    words = [len(words_of(content(prompt))) for prompt in study.prompts]
+    return Judged(blocks, np.log1p(words), gaussian(relative_ranks(study.scores)))
+
+
+def predict_left_out(sources: Studies, judged: Mapping[str, Judged], name: str) -> Floats:
+    """Predict a study by the others, without their prompts that also stand in it.
+
+    As everywhere, garbled prompts are a deviation below the mean, and other languages at it.
+    """
+    others = {}
+    for other, study in without_prompts_of(sources, [name]).items():
+        kept = set(study.prompts)
+        rows = [at for at, prompt in enumerate(sources[other].prompts) if prompt in kept]
+        others[other] = judged[other].take(rows)
+    scores = Pool(others).predict(judged[name])
+    garbled, unknown = judged[name].blocks[-1].T
+    known = 1 - np.maximum(garbled, unknown)
+    return known * (scores - scores.mean()) - garbled * scores.std()

@@ -78,15 +78,14 @@ def fewer_words(prompts: Sequence[str]) -> Floats:
 
 
 def study_row(
-    study: ScoredPrompts, predictor: Any, others: Mapping[str, Floats], target: str = "alignment"
+    study: ScoredPrompts, predicted: Floats, others: Mapping[str, Floats] | None = None
 ) -> dict[str, Any]:
-    """Return what a predictor that did not learn a study scores on it.
+    """Return what predictions score on a study that was not learned.
 
     Args:
         study: the study.
-        predictor: one that predicts the target.
+        predicted: one value a prompt.
         others: what else is correlated with the scores: name to one value a prompt.
-        target: what it is asked for.
 
     Returns:
         ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
@@ -98,7 +97,6 @@ def study_row(
     def coefficient(values: Floats) -> float | None:
         return _rounded(spearman_qpp(values, study.scores)["spearman_qpp"])
 
-    predicted = predictor.predict(prompts, target)[:, 0]
     report = qpp_report(predicted, study.scores, measures=("spearman",))["spearman_qpp"]
     row: dict[str, Any] = {
         "prompts": len(prompts),
@@ -108,7 +106,7 @@ def study_row(
     if study.groups is not None:
         within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _rounded(float(np.mean(within))) if within else None
-    beside = {FEWER_WORDS: fewer_words(prompts), **others}
+    beside = {FEWER_WORDS: fewer_words(prompts), **(others or {})}
     return row | {name: coefficient(values) for name, values in beside.items()}
 
 
@@ -123,10 +121,22 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """
     import pandas as pd
 
-    table = pd.DataFrame(rows).T.drop(columns=["interval", "within_tasks"], errors="ignore")
+    table = pd.DataFrame(rows).T.drop(
+        columns=["interval", "within_tasks", "strengths"], errors="ignore"
+    )
     table = table.astype(float)
     table.loc["mean"] = table.mean(skipna=False)
     return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")
+
+
+def interval_over_studies(coefficients: Sequence[float], seed: int) -> list[float]:
+    """Return a 95 % interval of the mean of studies' coefficients, by a bootstrap of the studies.
+
+    >>> interval_over_studies([0.25, 0.25], seed=0)
+    [0.25, 0.25]
+    """
+    drawn = np.random.default_rng(seed).choice(coefficients, (10_000, len(coefficients)))
+    return [round(float(end), 4) for end in np.quantile(drawn.mean(axis=1), [0.025, 0.975])]
 
 
 def _rounded(value: float) -> float | None:
@@ -195,7 +205,10 @@ class TextData:
         else:
             scores = self.scores_on_train
         scores = scores | ({"fitted_rows": learned} if learned else {})
-        rows = {name: study_row(study, predictor, {}, target) for name, study in studies.items()}
+        rows = {
+            name: study_row(study, predictor.predict(study.prompts, target)[:, 0])
+            for name, study in studies.items()
+        }
         return {**scores, **({"studies": rows} if rows else {})}
 
 

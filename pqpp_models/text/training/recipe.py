@@ -45,7 +45,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             OWNER/REPOSITORY@REVISION.
         model: The encoder: name or folder.
         captions: Captions of the collection: one a line, or a column caption.
-        sources_dir: Folder of the studies of `alignment`, one folder each, instead of downloads.
+        sources_dir: Folder of the studies of `alignment`, one folder each and two files in
+            `ratings`, instead of downloads.
         mixed_precision: Number format of the encoding, and of a static predictor's training.
     """
 
@@ -152,7 +153,7 @@ class StaticRecipe(TextRecipe):
     Attributes:
         alignment: Learn `alignment`, from its studies; else those of sources_dir are scored alone.
         without: Studies that are left out and scored; with leave_one_out each in turn.
-        leave_one_out: Where to write, as JSON, what builds score that leave each study out.
+        leave_one_out: Where to write, as JSON, how models of the other studies order each study.
         tuned_on_targets: How the teacher of `alignment` is tuned on the targets.
         tuned_on_sources: How it is tuned on the studies of `alignment` thereafter.
     """

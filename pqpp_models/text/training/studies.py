@@ -5,7 +5,7 @@ the prompt says. Each has its own generators, question and scale, so that only t
 prompts within one study is learned. The level comes from GenAI-Bench (see `shares`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,9 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.prompt_text import normalise
+from pqpp_files.errors import FileError
 from pqpp_files.paths import expanded
+from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
 from pqpp_models.scored_prompts import ScoredPrompts, alignment_shares, gimbrr_match_rates
 from pqpp_models.text.arrays import Floats
@@ -29,6 +31,20 @@ Scores = Iterable[tuple]
 _TOO_WEAK = "AttnGAN"
 # Four prompts of T2V also stand in studies that predictors are measured on.
 _ELSEWHERE = ("47", "195", "197", "225")
+
+
+def prompt_effects(
+    prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
+) -> Scores:
+    """Yield prompts with scores in deviations from the mean of the generator that drew them.
+
+    >>> list(prompt_effects(["a cat", "a dog", "a hat"], ["old", "old", "new"], [1.0, 2.0, 5.0]))
+    [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
+    """
+    names, values = np.asarray(generators), np.asarray(scores, np.float64)
+    for prompt, name, value in zip(prompts, names, values, strict=True):
+        drawn = values[names == name]
+        yield prompt, float((value - drawn.mean()) / (drawn.std() or 1.0))
 
 
 def _opinions(rows: Any) -> Scores:
@@ -64,7 +80,16 @@ _STUDIES: dict[str, tuple[str, str | None, str, Callable[[Any], Scores]]] = {
     "drawbench": ("pqpp", None, "pqpp (v1.1), splits train, validation", _drawn),
 }
 
-SOURCES = tuple(_STUDIES)
+# Files of `ratings`: what the prompts, generators and scores are called, and the scores in words.
+_FILES = {
+    "aigiqa": (
+        *("aigiqa20k_half.csv", "mos"),
+        "AIGIQA-20K, half of its training prompts, opinions of quality and alignment together",
+    ),
+    "imagenhub": ("imagenhub.csv", "semantic_consistency", "ImagenHub, semantic consistency"),
+}
+
+SOURCES = (*_STUDIES, *_FILES)
 """The names of the sources."""
 
 
@@ -73,7 +98,9 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
 
     Args:
         data_dir: a folder with one folder a benchmark (``agiqa``, ``tia2``, ``gimbrr``, ``genai``,
-            ``t2v``, ``pqpp/v1.1``); None lets each benchmark find or download its own.
+            ``t2v``, ``pqpp/v1.1``) and the files ``ratings/aigiqa20k_half.csv`` and
+            ``ratings/imagenhub.csv``; None lets each benchmark find or download its own, and
+            leaves the two files out.
         without: names of `SOURCES` that are left out. Prompts of theirs that also stand in another
             source are left out there, too.
 
@@ -88,7 +115,17 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
         raise PredictorError("all sources of `alignment` are left out; keep at least one")
-    studies = {name: _read(name, data_dir) for name in SOURCES}
+    studies = {name: _read(name, data_dir) for name in _STUDIES}
+    if data_dir is not None:
+        studies |= {name: _read_file(name, data_dir) for name in _FILES}
+    return without_prompts_of(studies, left_out)
+
+
+def without_prompts_of(
+    studies: Mapping[str, ScoredPrompts], left_out: Iterable[str]
+) -> dict[str, ScoredPrompts]:
+    """Return studies without some, nor prompts that also stand in one of these."""
+    left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}
     for name, study in others.items():
@@ -109,11 +146,26 @@ def _read(name: str, data_dir: str | None) -> ScoredPrompts:
         if folder is None:
             raise
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
-    # Distinct prompts, with the means of their scores.
+    return _distinct(name, scores_of(rows), data)
+
+
+def _read_file(name: str, data_dir: str) -> ScoredPrompts:
+    file, score, data = _FILES[name]
+    path = str(expanded(data_dir) / "ratings" / file)
+    try:
+        table = read_table(path, ["prompt", "model", score])
+        prompts, generators = table.texts("prompt"), table.texts("model")
+        return _distinct(name, prompt_effects(prompts, generators, table.numbers(score)), data)
+    except FileError as error:
+        raise PredictorError(f"the source {name} of `alignment`: {error}") from error
+
+
+def _distinct(name: str, rows: Scores, data: str) -> ScoredPrompts:
+    """Return distinct prompts, with the means of their scores."""
     scores: dict[str, list[float]] = {}
     first: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
-    for prompt, score, *group in scores_of(rows):
+    for prompt, score, *group in rows:
         if score is not None:
             key = normalise(prompt)
             scores.setdefault(key, []).append(float(score))

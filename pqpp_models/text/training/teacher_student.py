@@ -6,10 +6,6 @@ Pooling all rows in one regression drowns the small sources, so the encoder firs
 a prompt hard from PQPP's nine targets, and then, with a head of its own, the order of the prompts
 within each source.
 
-A linear model on its states stands in for what is too dear to tune again: it gives each study's
-prompts a prediction by the other studies, on which units and deviations of `alignment` are fitted,
-and cross-validated predictions inside a study, the ceiling of its table.
-
 How small networks are trained stands here too: batches, a learning rate that rises and falls, and a
 watch over both.
 """
@@ -49,7 +45,6 @@ from pqpp_models.text.collection.model import (
     Scaling,
     model_rows,
 )
-from pqpp_models.text.ridge.forms import ridge_with_best_strength
 from pqpp_models.text.static import DEEPER, LINEAR, StaticNetwork, quantise
 
 
@@ -128,9 +123,6 @@ def batches_of_like_length(
 
 
 _POOL, _STUDENT_POOL = 20, 50
-_STRENGTHS = tuple(10.0 ** (step / 2) for step in range(0, 9))
-_FOLDS = 5
-_MOST_A_SOURCE = 400
 
 
 @dataclass(frozen=True)
@@ -329,59 +321,6 @@ def tuned_states(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Singles:
     texts = [content(prompt) for prompt in prompts]
     rows = encode(tokenizer, texts, tuned.config.max_length)
     return embed(tuned, rows, tokenizer.pad_token_id or 0, 128)
-
-
-def leave_each_out(
-    states: Mapping[str, Singles], scores: Mapping[str, Sequence[float]]
-) -> dict[str, Floats]:
-    """Predict the Gaussian ranks of each study's prompts by ridge regression on the other studies.
-
-    One strength is chosen for all studies, by the least squared error over them.
-
-    Args:
-        states: by study, shape ``(prompts, columns)``.
-        scores: by study, one a prompt, on a scale of its own.
-
-    Returns:
-        By study, one prediction a prompt.
-    """
-    goals = {name: gaussian(relative_ranks(values)) for name, values in scores.items()}
-    # Evenly spaced rows, so many as a study may have.
-    picks = {name: spaced(0, len(goal), _MOST_A_SOURCE) for name, goal in goals.items()}
-    predictions, errors = {}, np.zeros(len(_STRENGTHS))
-    for name in states:
-        others = [other for other in states if other != name] or [name]
-        rows = np.concatenate([states[other][picks[other]] for other in others])
-        values = np.concatenate([goals[other][picks[other]] for other in others])
-        mean, deviation = rows.mean(axis=0), rows.std(axis=0) + 1e-6
-        scaled, own = ((part - mean) / deviation for part in (rows, states[name]))
-        fits = [ridge_with_best_strength(scaled, values[:, None], [one]) for one in _STRENGTHS]
-        by_strength = np.hstack([own @ fit.slopes + fit.intercept for fit in fits])
-        errors += ((by_strength - goals[name][:, None]) ** 2).mean(axis=0)
-        predictions[name] = by_strength
-    best = errors.argmin()
-    return {name: by_strength[:, best] for name, by_strength in predictions.items()}
-
-
-def inside(states: Singles, scores: Sequence[float], seed: int) -> Floats:
-    """Predict a study's Gaussian ranks by its own other prompts, in five folds.
-
-    Args:
-        states: shape ``(prompts, columns)``.
-        scores: one a prompt.
-        seed: of the folds.
-    """
-    goals = gaussian(relative_ranks(scores))[:, None]
-    rows = (states - states.mean(axis=0)) / (states.std(axis=0) + 1e-6)
-    part = np.random.default_rng(seed).permutation(np.arange(len(rows)) % _FOLDS)
-    predictions = np.empty(len(rows))
-    for number in range(_FOLDS):
-        there = part == number
-        fitted = ridge_with_best_strength(
-            rows[~there].astype(np.float64), goals[~there], _STRENGTHS
-        )
-        predictions[there] = (rows[there] @ fitted.slopes + fitted.intercept)[:, 0]
-    return predictions
 
 
 @dataclass(frozen=True)

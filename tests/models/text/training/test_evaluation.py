@@ -1,4 +1,8 @@
-"""What predictors score on validation and on studies, and the linear model beside them."""
+"""What predictors score on validation and on studies, and the model of several studies."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,29 +10,23 @@ from scipy.stats import spearmanr
 
 from pqpp_models.predictor import Uncertain
 from pqpp_models.scored_prompts import ScoredPrompts
+from pqpp_models.text.static import StaticPredictor
+from pqpp_models.text.training.builds import judged_facts, predict_left_out
 from pqpp_models.text.training.data import (
     FEWER_WORDS,
     evaluate_calibrated,
     format_studies,
+    interval_over_studies,
     study_row,
 )
-from pqpp_models.text.training.teacher_student import inside, leave_each_out
-
-
-class ByLetters:
-    """Predicts by the letters of a prompt; a full stop counts as five, a capital as ten."""
-
-    def predict(self, rows, targets):
-        assert targets == "alignment"
-        marks = [len(row) + 4 * row.count(".") + 9 * sum(c.isupper() for c in row) for row in rows]
-        return np.array(marks, dtype=float)[:, None]
+from pqpp_models.text.training.pooling import Judged, Pool
 
 
 def test_a_row_worked_by_hand():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
     study = ScoredPrompts("mine", prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
-    row = study_row(study, ByLetters(), {"other": np.arange(5.0)})
-    letters = [5, 14, 16, 18, 21]
+    letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
+    row = study_row(study, letters, {"other": np.arange(5.0)})
     assert row["spearman"] == pytest.approx(spearmanr(letters, study.scores)[0], abs=1e-4)
     assert row["interval"][0] < row["spearman"] < row["interval"][1]
     words = [-2, -3, -3, -2, -5]
@@ -39,31 +37,76 @@ def test_a_row_worked_by_hand():
     assert row["prompts"] == 5 and "mean" in format_studies({"mine": row})
 
 
-def studies_of(slopes, seed=0, noise=0.1):
-    """Return states and scores of studies, each with a slope and a scale of its own."""
-    random = np.random.default_rng(seed)
-    states = {name: random.normal(size=(80, 6)).astype(np.float32) for name in slopes}
-    scores = {
-        name: 100 * slope * states[name][:, 0] + noise * random.normal(size=80) - 7
-        for name, slope in slopes.items()
-    }
-    return states, scores
+def studies_of(slopes, length=0.0):
+    """Return studies whose people like the first of six facts, and dislike length, so much.
+
+    The second fact is that a prompt is long.
+    """
+    random, studies = np.random.default_rng(0), {}
+    for name, slope in slopes.items():
+        facts, words = random.normal(size=(80, 6)), random.integers(3, 30, 80)
+        facts[:, 1] = np.log(words)
+        noise = 0.1 * random.normal(size=80)
+        scores = slope * facts[:, 0] - length * np.log(words) + noise
+        studies[name] = Judged([facts], np.log(words + 1.0), scores)
+    return studies
 
 
 def test_each_study_is_predicted_by_the_others_alone():
-    states, scores = studies_of({"a": 1.0, "b": 5.0, "odd": -1.0})
-    found = leave_each_out(states, scores)
-    # Both others say that the first column helps; it hurts in the odd one out.
-    assert spearmanr(found["odd"], scores["odd"])[0] < -0.9
-    changed = leave_each_out(states, {**scores, "odd": scores["odd"][::-1]})
-    assert np.corrcoef(found["odd"], changed["odd"])[0, 1] > 0.98  # but for the strength
+    studies = studies_of({"a": 1.0, "b": 5.0, "odd": -1.0})
+    found = Pool(studies).leave_each_out()
+    # Both others say that the first fact helps; it hurts in the odd one out.
+    assert spearmanr(found["odd"], studies["odd"].goals)[0] < -0.9
+    turned = replace(studies["odd"], goals=studies["odd"].goals[::-1])
+    changed = Pool({**studies, "odd": turned}).leave_each_out()
+    np.testing.assert_allclose(found["odd"], changed["odd"])
 
 
-def test_inside_a_study_no_prompt_is_predicted_by_itself():
-    states, scores = studies_of({"a": 1.0})
-    assert spearmanr(inside(states["a"], scores["a"], 0), scores["a"])[0] > 0.95
-    noise = np.random.default_rng(5).normal(size=80)
-    assert abs(spearmanr(inside(states["a"], noise, 0), noise)[0]) < 0.35
+def test_length_has_the_mean_of_the_effects_that_it_has_in_studies():
+    studies = studies_of(dict.fromkeys("abcd", 1.0))
+    for name, effect in zip("abc", (1.5, 0.0, -1.5), strict=True):
+        goals = studies[name].goals - effect * studies[name].log_words
+        studies[name] = replace(studies[name], goals=goals)
+    found = Pool(studies).leave_each_out()
+    assert abs(np.corrcoef(found["d"], studies["d"].log_words)[0, 1]) < 0.25
+    disliked = studies_of(dict.fromkeys("abcd", 1.0), length=1.0)
+    found = Pool(disliked).leave_each_out()
+    assert np.corrcoef(found["d"], disliked["d"].log_words)[0, 1] < -0.3
+
+
+def test_means_over_studies_have_the_interval_of_a_bootstrap():
+    low, high = interval_over_studies([0.0, 1.0], seed=0)
+    assert (low, high) == (0.0, 1.0)  # a quarter of the samples each is twice the same study
+
+
+DOCS = Path(__file__).parents[4] / "docs"
+TABLE = json.loads((DOCS / "leave_one_out.json").read_text("utf-8"))
+
+
+def test_the_pages_quote_the_table():
+    def quoted(value, digits):
+        return f"{value:.{digits}f}".replace("0.", ".", 1)
+
+    page, readme = ((DOCS / name).read_text("utf-8") for name in ("worth.md", "../README.md"))
+    for row in TABLE["studies"].values():
+        low, high = (quoted(end, 2) for end in row["interval"])
+        told = [f"{row['prompts']:,}", quoted(row["spearman"], 3), f"{low} to {high}"]
+        told += [quoted(row["fewer words"], 3), quoted(row["with words"], 2)]
+        assert f"| {' | '.join(told)} |" in page
+    mean = np.mean([row["spearman"] for row in TABLE["studies"].values()])
+    low, high = (quoted(end, 2) for end in TABLE["mean_interval"])
+    assert f"**{quoted(mean, 3)}** | {low} to {high}" in page
+    assert f"{quoted(mean, 2)} [{low}, {high}]" in readme
+
+
+@pytest.mark.daily
+@pytest.mark.realdata
+def test_the_table_is_that_of_the_studies(real_studies):
+    base = StaticPredictor.from_shipped("static-train")
+    judged = {name: judged_facts(base, study) for name, study in real_studies.items()}
+    for name, row in TABLE["studies"].items():
+        found = study_row(real_studies[name], predict_left_out(real_studies, judged, name))
+        assert found["spearman"] == pytest.approx(row["spearman"], abs=0.02), name
 
 
 class Known:

@@ -25,6 +25,10 @@ def test_scores_worked_by_hand(studies):
     assert found["drawbench"].scores == [2.0, 1.5, 1.0, 0.5, 0.0, -0.5]
     assert found["drawbench"].prompts == [f"drawbench {kind}" for kind in KINDS]
     assert shares(studies, found["genai"].prompts).tolist() == [1, 1, 0, 0, 0, 0]
+    # Six prompts a tenth apart, of either generator: 2.5, 1.5 ... tenths from its mean.
+    away = np.array([2.5, 1.5, 0.5, -0.5, -1.5, -2.5]) / np.sqrt(35 / 12)
+    assert found["aigiqa"].scores == pytest.approx(away)
+    assert found["imagenhub"].scores == pytest.approx(away)
 
 
 def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
@@ -59,6 +63,8 @@ def test_the_real_studies(real_studies, real_data, cache):
         "genai": 527,
         "t2v": 504,
         "drawbench": 120,
+        "aigiqa": 6851,
+        "imagenhub": 147,
     }
     told = shares(str(real_data), found["genai"].prompts)
     assert told.mean() == pytest.approx(0.52638, abs=1e-5)
