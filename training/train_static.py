@@ -4,10 +4,9 @@ One teacher learns PQPP's targets from the train split and a file of captions of
 Another, an encoder tuned on the same and then on the studies of `alignment`, learns what people say
 of whether images show what prompts say. PartiPrompts have no scores and only widen what the student
 reads. The validation split, and the studies that are left out by --without, are scored at the end;
-with --leave_one_out each is left out in
-turn, and a model of the others, on what static-train's network finds in prompts, is scored on it,
-in minutes. With --no_alignment nothing of the
-studies is learned. Deterministic for a number of threads.
+with --leave_one_out each study is left out in turn, and a model of the others, on what the network
+of static-train finds in prompts, is scored on it: a minute for all. With --no_alignment nothing of
+the studies is learned. Deterministic for a number of threads.
 
 Examples::
 
@@ -27,7 +26,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from pqpp_backbones.training.script import or_exit, run_script
@@ -35,20 +33,9 @@ from pqpp_files.paths import check_output
 from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
 from pqpp_models.text.static import StaticPredictor
-from pqpp_models.text.training.builds import (
-    StaticBuilds,
-    StaticData,
-    judged_facts,
-    predict_left_out,
-)
-from pqpp_models.text.training.data import (
-    fewer_words,
-    format_studies,
-    interval_over_studies,
-    study_row,
-)
+from pqpp_models.text.training.builds import StaticBuilds, StaticData, leave_each_study_out
+from pqpp_models.text.training.data import format_studies
 from pqpp_models.text.training.recipe import StaticRecipe
-from pqpp_models.text.training.studies import read_sources
 
 
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
@@ -69,31 +56,14 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     return scores
 
 
-def leave_each_study_out(recipe: StaticRecipe, output: str) -> None:
-    """Print and write how a model of the other studies orders each study's prompts.
-
-    What the model stands on is the network of static-train, which has read no study.
-    """
-    check_output(output)
-    sources, base = read_sources(recipe.sources_dir), StaticPredictor.from_shipped("static-train")
-    judged, rows = {name: judged_facts(base, study) for name, study in sources.items()}, {}
-    for name in recipe.without or sources:
-        predicted = predict_left_out(sources, judged, name)
-        with_words = -np.corrcoef(predicted, fewer_words(sources[name].prompts))[0, 1]
-        row = study_row(sources[name], predicted)
-        rows[name] = row | {"with words": round(float(with_words), 4)}
-        print(json.dumps({name: rows[name]}), flush=True)
-    print(format_studies(rows))
-    interval = interval_over_studies([row["spearman"] for row in rows.values()], recipe.seed)
-    facts = {"mean_interval": interval, "studies": rows}
-    write_whole(output, json.dumps(facts, indent=1) + "\n")
-
-
 def train(recipe: StaticRecipe) -> None:
     """Train what the recipe asks for."""
     torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
-        return leave_each_study_out(recipe, recipe.leave_one_out)
+        check_output(recipe.leave_one_out)
+        facts = leave_each_study_out(recipe)
+        print(format_studies(facts["studies"]))
+        return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
     print(json.dumps(train_static(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")
 

@@ -145,8 +145,8 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
 
 
 def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
-    table.columns.setdefault("prompt", table["prompt"])  # which says what is missing
-    table[study.image_column]
+    # Which say what is missing.
+    table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
         raise AnnotationError(f"{table.path}: it holds no prompts; give a row for each image")
     rows = []

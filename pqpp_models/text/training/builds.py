@@ -32,7 +32,14 @@ from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables, difficulty_features, words_of
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
 from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
-from pqpp_models.text.training.data import TextData, made_up_prompts, read_parti
+from pqpp_models.text.training.data import (
+    TextData,
+    fewer_words,
+    interval_over_studies,
+    made_up_prompts,
+    read_parti,
+    study_row,
+)
 from pqpp_models.text.training.pooling import Judged, Pool
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.studies import (
@@ -383,3 +390,20 @@ def predict_left_out(sources: Studies, judged: Mapping[str, Judged], name: str) 
     garbled, unknown = judged[name].blocks[-1].T
     known = 1 - np.maximum(garbled, unknown)
     return known * (scores - scores.mean()) - garbled * scores.std()
+
+
+def leave_each_study_out(recipe: StaticRecipe) -> dict[str, Any]:
+    """Tell how a model of the other studies orders each study's prompts.
+
+    What the model stands on is the network of `static-train`, which has read no study.
+    """
+    sources, base = read_sources(recipe.sources_dir), StaticPredictor.from_shipped("static-train")
+    judged, rows = {name: judged_facts(base, study) for name, study in sources.items()}, {}
+    for name in recipe.without or sources:
+        predicted = predict_left_out(sources, judged, name)
+        with_words = -np.corrcoef(predicted, fewer_words(sources[name].prompts))[0, 1]
+        row = study_row(sources[name], predicted)
+        rows[name] = row | {"with words": round(float(with_words), 4)}
+        print(name, rows[name], flush=True)
+    interval = interval_over_studies([row["spearman"] for row in rows.values()], recipe.seed)
+    return {"mean_interval": interval, "studies": rows}
