@@ -81,7 +81,7 @@ THINGS = {
             **{name: f"model/{name}" for name in ("config.json", "model.safetensors", "README.md")},
             **{name: f"endpoint/{name}" for name in ("handler.py", "requirements.txt")},
         },
-        "older.txt",
+        "spiece.model",
         "from pqpp_models import Predictor\n"
         "result = Predictor.from_pretrained(repository).predict(['a man']).tolist()",
     ),
