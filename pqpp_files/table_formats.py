@@ -217,7 +217,7 @@ class Separated(Format):
         lines: list[str] = []
         quotes = 0
         for line in self._lines():
-            if not lines and (named := re.fullmatch("sep=(.)", line.strip(), re.IGNORECASE)):
+            if not lines and (named := re.fullmatch("sep=(.)", line.strip("\r\n"), re.IGNORECASE)):
                 return named[1] if named[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
             lines.append(line)
             quotes += line.count('"')
@@ -436,7 +436,8 @@ def is_header(line: str) -> bool:
         (True, False)
     """
     cells = re.split(r"[,;\t|]", line)
-    return any(cell.strip(' "\ufeff\r\n').lower() in PROMPT_NAMES for cell in cells)
+    names = (cell.strip(' "\ufeff\r\n').lower() for cell in cells)
+    return any(name in (*PROMPT_NAMES, "sep=") for name in names)
 
 
 def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:

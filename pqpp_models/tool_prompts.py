@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, explained
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.names import how_many
 from pqpp_files.open_input import Input
+from pqpp_files.read_table import say_assumed
 
 _TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
 """What nodes of ComfyUI call a text, in the order in which they are asked."""
@@ -37,15 +39,18 @@ def read_tool_prompts(source: Input) -> list[str] | None:
         >>> read_tool_prompts(Input(path))
         ['a cat']
     """
-    if source.suffix == ".png":
-        if prompts := _of_image(source.name):
-            return prompts
-        raise FileError(f"{source.name}: the image holds no prompt; name one as it was saved")
-    if source.suffix == ".json":
-        return _of_json(parse_json(source.read(), source.name)) or None
+    found: list[str] = []
     if source.suffix in ("", ".txt"):
-        return _of_blocks(source.read().decode(errors="replace")) or None
-    return None
+        found = _of_blocks(source.read().decode("utf-8-sig", "replace"))
+    elif source.suffix in (".png", ".json"):
+        with explained(f"{source.name}: not as a generator writes it", "save it again"):
+            is_image = source.suffix == ".png"
+            found = _of_image(source.name) if is_image else _of_json(parse_json(source.read()))
+        if is_image and not found:
+            raise FileError(f"{source.name}: the image holds no prompt; name one as it was saved")
+    if found:
+        say_assumed(source.name, f"{how_many(len(found), 'prompt')} alone, from a generator's file")
+    return found or None
 
 
 def _of_image(path: str) -> list[str]:
@@ -71,6 +76,8 @@ def _of_json(value: Any) -> list[str]:
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
         return list(_of_graph(value))
+    if isinstance(value.get("prompt"), dict):  # the body that the API is sent
+        return _of_json(value["prompt"])
     if isinstance(value.get("positive_prompt"), str):
         return [value["positive_prompt"]]
     if isinstance(value.get("items"), list):
@@ -81,7 +88,7 @@ def _of_json(value: Any) -> list[str]:
 
 def _nodes_by_id(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
     """Return a saved graph of ComfyUI in the form that its API takes."""
-    origins = {link[0]: [str(link[1]), link[2]] for link in links if isinstance(link, list)}
+    origins = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
     for node in nodes:
         inputs = {one["name"]: origins.get(one.get("link")) for one in node.get("inputs") or ()}

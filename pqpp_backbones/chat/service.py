@@ -1,5 +1,7 @@
 """A web service that is asked by POST: again where it is busy, cut off where it does not end."""
 
+import contextlib
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -151,4 +153,9 @@ class Service:
 
     def cleaned(self, text: str) -> str:
         """Return what came back, with stars where it repeats the key."""
-        return text.replace(self._key, "***") if self._key else text
+        if not self._key:
+            return text
+        if "\\u" in text:  # letters of the key may be written so
+            with contextlib.suppress(ValueError):
+                text = json.dumps(json_of(text), ensure_ascii=False)
+        return text.replace(self._key, "***")
