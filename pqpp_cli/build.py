@@ -136,9 +136,8 @@ class Build(
     images. Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic),
     yes-no (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
     Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
-    positive (the share of positive votes), robust (a mean in which those whom the others bear out
-    weigh more); a prompt's score is the mean over its images. The folder loads by
-    load_dataset("my-benchmark") and can be pushed as it is.
+    positive (the share of positive votes); a prompt's score is the mean over its images. The folder
+    loads by load_dataset("my-benchmark") and can be pushed as it is.
 
     Attributes:
         judgments: Judgments of generated images.

@@ -13,9 +13,6 @@ median     rating  the median of the votes; of an even number the mean of the mi
 mos        score   the mean opinion score after z-scores for each annotator, see
                    `z_scores`; 0 is the mean of the annotators' votes
 positive   rate    the share of votes that the scale calls positive
-robust     rating  the mean of the votes, each weighed by how far its annotator agrees with
-                   the others, see `pqpp_datasets.own_benchmark.trust.annotators`; of votes
-                   without an order it is the rate, of the positive ones
 ========== ======= ===================================================================
 
 The value of a prompt with a model is the mean over its images that have votes.
@@ -34,7 +31,7 @@ from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annot
 from pqpp_datasets.own_benchmark.forms import one_of
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of, weighted_means
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
 from pqpp_datasets.own_benchmark.trust.reliability import Trust, trust_in
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
@@ -93,19 +90,6 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     matrix = vote_matrix(votes, counted, scored)
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     of_images, notes = image_scores(rule, matrix, scale), []
-    if rule == "robust":
-        people, given = votes.annotator[counted], values
-        if scale.level == "nominal":
-            measure, given = "rate", scale.is_positive(values).astype(np.float64)
-        about = (people, votes.item[counted], votes.prompt[counted], given)
-        of_images, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
-        note = "robust: no vote counts"
-        if counted.size:
-            there = weight[np.unique(people)]
-            little = int((there < 0.5 * np.median(there)).sum())
-            note = f"robust: weights of {len(there)} annotators from {there.min():.2f} to "
-            note += f"{there.max():.2f}, {little} under half of the usual"
-        notes.append(note)
     if left := int(np.isnan(scored).sum()):
         notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     judged = np.unique(votes.prompt[~votes.reference])
@@ -147,9 +131,9 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
             f"`aggregate` majority: {why} came, it is for the labels 2, 1, 0 and -1; choose another"
             + (", or `repeats` first or last" if averaged else "")
         )
-    if rule in ("mos", "robust") and not votes.has_annotators:
+    if rule == "mos" and not votes.has_annotators:
         remedy = "name their column by `columns` annotator=COLUMN, or choose mean or median"
-        raise BenchmarkError(f"`aggregate` {rule}: no annotators came; {remedy}")
+        raise BenchmarkError(f"`aggregate` mos: no annotators came; {remedy}")
     return rule
 
 
