@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_foreign, read_long
+from pqpp_datasets.own_benchmark.forms import File, read_foreign, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import identities_of, number_prompts, split_rule, splits_of
@@ -203,8 +203,8 @@ def _opened(
     """
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     if options.from_format is None:
-        is_free = "rankings" not in opened
-        if is_free and any(holds_ranks(path, options) for _, path in files.get("judgments", ())):
+        is_free = "judgments" in opened and "rankings" not in opened
+        if is_free and "rank" in options.called("judgments"):
             opened["rankings"] = opened.pop("judgments")
         return opened, options
     if "judgments" not in opened:

@@ -298,21 +298,6 @@ def _is_table(path: Path) -> bool:
     return str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_TABLES)
 
 
-def holds_ranks(path: Path, options: BuildOptions) -> bool:
-    """Tell whether judgments are ranks, 1 for the best: it is said, or their only such column."""
-    called = options.called("judgments")
-    by_column = options.annotators or options.models or options.questions
-    if "rank" in called or "label" in called or by_column:
-        return "rank" in called
-    if not path.is_file() or not _is_table(path):
-        return False
-    try:
-        _, names = read_columns(str(path), ("rank",), _TABLES, encoding=options.encoding)
-    except FileError:
-        return False  # whoever reads it says what is wrong
-    return "rank" in names and "label" not in names
-
-
 def _read_table(
     path: File,
     kind: str,
@@ -382,6 +367,8 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
         remedy += ", or name each annotator's or model's column by `annotators` or `models` COL,COL"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
+        elif "rank" in names:
+            remedy = "ranks, 1 for the best, are named by `rankings` FILE"
     usual = roles_in(names)
     if likely := [f"`columns` {role}={usual[role]}" for role in missing if role in usual]:
         remedy = f"is it {', '.join(likely)}? Else {remedy}"
