@@ -20,7 +20,6 @@ from pqpp_hub.reasons import reason_behind
 
 _ITERATIONS = 10
 _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
-_LARGEST_SEED = 2**31 - 1
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
@@ -75,8 +74,8 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
     """
     if not 1 <= count <= captions:
         raise BenchmarkError(f"count={count}: give 1 to {captions}, the number of captions")
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise BenchmarkError(f"seed={seed}: give 0 to {_LARGEST_SEED}")
+    if not 0 <= seed < 2**31:
+        raise BenchmarkError(f"seed={seed}: give 0 to {2**31 - 1}")
 
 
 def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:

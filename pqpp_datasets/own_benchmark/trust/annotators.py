@@ -18,7 +18,7 @@ and then are each annotator's correlation with it (0 where that is negative), ro
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -56,16 +56,6 @@ class Shared:
     group: np.ndarray
     others: np.ndarray
     annotators: int
-
-    @classmethod
-    def of(
-        cls, annotator: np.ndarray, item: np.ndarray, prompt: np.ndarray, annotators: int
-    ) -> tuple[Self, np.ndarray]:
-        """Return those of some votes that are not alone on their image, and which these are."""
-        others = (np.bincount(item) - 1)[item]
-        kept = others > 0
-        groups = prompt % max(16, _CELLS // annotators)
-        return cls(annotator[kept], item[kept], groups[kept], others[kept], annotators), kept
 
     def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum something over each annotator's votes."""
@@ -282,7 +272,10 @@ def agreements(
     if seconds is not None:
         medians = pd.Series(seconds).groupby(annotator).median()
         times = medians.reindex(range(annotators)).to_numpy()
-    overlap, kept = Shared.of(annotator, item, prompt, annotators)
+    others = (np.bincount(item) - 1)[item]
+    kept = others > 0
+    groups = prompt[kept] % max(16, _CELLS // annotators)
+    overlap = Shared(annotator[kept], item[kept], groups, others[kept], annotators)
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
