@@ -136,9 +136,8 @@ class Build(
     images. Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic),
     yes-no (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
     Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
-    positive (the share of positive votes), robust (a mean in which those whom the others bear out
-    weigh more); a prompt's score is the mean over its images. The folder loads by
-    load_dataset("my-benchmark") and can be pushed as it is.
+    positive (the share of positive votes); a prompt's score is the mean over its images. The folder
+    loads by load_dataset("my-benchmark") and can be pushed as it is.
 
     Attributes:
         judgments: Judgments of generated images.
@@ -172,10 +171,9 @@ class Build(
 
         keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
         options = BuildOptions(**self.arguments(BuildOptions))
-        words = self.runs or ()
-        named = dict(word.split("=", 1) for word in words if "=" in word)
-        if named and len(named) < len(words):
-            raise PqppError(f"`runs` {' '.join(words)}: give each file a model of its own")
+        named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
+        if self.runs and 0 < len(named) < len(self.runs):
+            raise PqppError(f"`runs` {' '.join(self.runs)}: give each file a model of its own")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds, progress=sys.stderr.isatty())
@@ -193,8 +191,7 @@ class Build(
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
             what = "annotators got random numbers, others in the next build"
             print(f"pqpp: note: {what}; --pseudonym-key FILE keeps them", file=sys.stderr)
-        report = folder / "report.html"
-        print(visible(f"written: {folder} (quality report: {report})"))
+        print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
 def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:

@@ -148,9 +148,7 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         rows = select.select_captions(embeddings, self.count, self.seed)
         chosen = [(written[row], captions[written[row]]) for row in rows]
         if self.format == "json":
-            lines = [
-                json.dumps({"row": row, "prompt": text}, ensure_ascii=False) for row, text in chosen
-            ]
+            lines = [json.dumps({"row": n, "prompt": t}, ensure_ascii=False) for n, t in chosen]
         else:
             # A caption may hold line breaks; here a line is a caption.
             lines = [" ".join(text.split()) for _, text in chosen]

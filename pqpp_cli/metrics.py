@@ -151,8 +151,11 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if self.by_query:
             style_of_file = Path(self.by_query).suffix[1:].lower()
             emit_columns(_by_query(result), style_of_file, self.by_query)
-        shown = _json if style == "json" else _tables_of_runs if self.runs else _table
-        emit(shown(result), self.output)
+        if style == "json":  # null for what JSON has no word for, an undefined value
+            known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
+            emit(json.dumps(known, indent=1), self.output)
+        else:
+            emit((_tables_of_runs if self.runs else _table)(result), self.output)
 
 
 def _by_query(result: Mapping[str, Any]) -> dict[str, list]:
@@ -163,12 +166,6 @@ def _by_query(result: Mapping[str, Any]) -> dict[str, list]:
         for column, cells in (run | {"query_id": table["query_ids"]} | table["values"]).items():
             columns.setdefault(column, []).extend(cells)
     return columns
-
-
-def _json(result: Mapping[str, Any]) -> str:
-    """Return a result with null for what JSON has no word for, an undefined value."""
-    text = json.dumps(result, default=float)
-    return json.dumps(parse_json(text, parse_constant=lambda word: None), indent=1)
 
 
 # Lists of up to so many values are shown, one row a place.

@@ -184,11 +184,7 @@ class ModelsList(Command):
         print(f"By name alone; {registry.DEFAULT_PREDICTOR} is the default.\n")
         print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
         print("\nFrom a folder or a repository on the Hub.\n")
-        saved = [
-            (name, *registry.NOTES[name])
-            for name in registry.PREDICTORS
-            if name in registry.UNSHIPPED
-        ]
+        saved = [(name, *registry.NOTES[name]) for name in sorted(registry.UNSHIPPED)]
         print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
 
 

@@ -139,10 +139,6 @@ class Benchmark:
             assert self.read_parts is not None and folder is not None
             yield from self.read_parts(folder, split, options, parts)
 
-    def version_of(self, folder: Path | None) -> str:
-        """Return the release that a folder holds; without a folder, the one to download."""
-        return self.version_in(folder) if self.version_in and folder else self.version
-
 
 def published(name: str, **code: Any) -> Benchmark:
     """Return a benchmark with what `benchmarks.toml` says of it.

@@ -47,7 +47,8 @@ class _Configuration(datasets.BuilderConfig):
         """Name the prepared data by what it was made from rather than where that lay."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
         folder = local_folder(self.benchmark, self.data_dir)
-        self.version = self.benchmark.version_of(folder)
+        version_in = self.benchmark.version_in
+        self.version = version_in(folder) if version_in and folder else self.benchmark.version
         if folder is not None:
             kwargs["data"] = cache_key_of_files(self.benchmark, folder)
         for name, value in self.options().items():

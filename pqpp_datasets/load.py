@@ -59,7 +59,7 @@ def load_benchmark(
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
         hint = did_you_mean(name, list_benchmarks())
         raise BenchmarkError(f"dataset {name}: no folder, repository or benchmark; {hint}")
-    if is_saved_to_disk(folder):
+    if any((folder / f"dataset_{what}.json").is_file() for what in ("dict", "info")):
         return _saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `.` has no name, which datasets calls a dataset by
@@ -88,11 +88,6 @@ def configuration(name: str, subset: str | None = None) -> str:
         hint = did_you_mean(chosen, BENCHMARKS)
         raise BenchmarkError(f"subset {chosen}: {name} has no such configuration; {hint}")
     return chosen
-
-
-def is_saved_to_disk(folder: Path) -> bool:
-    """Tell whether `save_to_disk` wrote a folder."""
-    return any((folder / name).is_file() for name in ("dataset_dict.json", "dataset_info.json"))
 
 
 def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:

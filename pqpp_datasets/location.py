@@ -51,14 +51,6 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     return below
 
 
-def downloaded_folder(benchmark: Benchmark) -> Path:
-    """Return the folder of an earlier download, which may not be there."""
-    from datasets import config
-
-    published = release(benchmark.folders[0])
-    return Path(config.DOWNLOADED_DATASETS_PATH) / published.folder / published.commit
-
-
 def _below(root: Path, benchmark: Benchmark) -> Path | None:
     """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]

@@ -41,25 +41,33 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the relevant image ids of one split of either release, in the order of its file."""
-    return _read_v1_0(folder, split) if _is_v1_0(folder) else _read_v1_1(folder, split)
+    if _is_v1_0(folder):
+        *tables, relevance = files(folder, split)
+        only = {"id": Column("int64", 0, 2**53)}
+        ids = [read_csv(folder / path, only)["id"].to_pylist() for path in tables]
+        start, wanted = sum(map(len, ids[:-1])), ids[-1]
+        path = folder / relevance
+        lists = _lists_of(path, path.stat().st_mtime_ns)
+        if start + len(wanted) > len(lists):
+            needed = f"{start + len(wanted)} are needed up to the end of the split {split!r}"
+            raise damaged(path, f"judgments of {len(lists)} queries came, {needed}")
+        rows = lists[start : start + len(wanted)]
+        return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
+    pickled, generation = (folder / path for path in files(folder, split))
+    records = read_pickle(pickled)
+    if not isinstance(records, list):
+        raise damaged(pickled, "a list of records is needed")
+    text = Column("string")
+    columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
+    prompts = read_csv(generation, columns).to_pylist()
+    indices = {p["caption"]: p["caption_id"] for p in prompts if p["source"] == "drawbench"}
+    prompt_ids = [_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
+    rows = [_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
+    return pa.table([prompt_ids, rows], schema=_SCHEMA)
 
 
 def _is_v1_0(folder: Path) -> bool:
     return (folder / files_v1_0(folder, "train")[0]).exists()
-
-
-def _read_v1_0(folder: Path, split: str) -> pa.Table:
-    *tables, relevance = files(folder, split)
-    only = {"id": Column("int64", 0, 2**53)}
-    ids = [read_csv(folder / path, only)["id"].to_pylist() for path in tables]
-    start, wanted = sum(map(len, ids[:-1])), ids[-1]
-    path = folder / relevance
-    lists = _lists_of(path, path.stat().st_mtime_ns)
-    if start + len(wanted) > len(lists):
-        needed = f"{start + len(wanted)} are needed up to the end of the split {split!r}"
-        raise damaged(path, f"judgments of {len(lists)} queries came, {needed}")
-    rows = lists[start : start + len(wanted)]
-    return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
 
 
 @functools.lru_cache(maxsize=1)  # one file serves three splits
@@ -83,20 +91,6 @@ def _lists_of(path: Path, modified: int) -> list[list[int]]:
     if not isinstance(lists, list | tuple):
         raise damaged(path, "no list with one entry a query")
     return [_image_ids(path, number, entry) for number, entry in enumerate(lists)]
-
-
-def _read_v1_1(folder: Path, split: str) -> pa.Table:
-    pickled, generation = (folder / path for path in files(folder, split))
-    records = read_pickle(pickled)
-    if not isinstance(records, list):
-        raise damaged(pickled, "a list of records is needed")
-    text = Column("string")
-    columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
-    prompts = read_csv(generation, columns).to_pylist()
-    indices = {p["caption"]: p["caption_id"] for p in prompts if p["source"] == "drawbench"}
-    prompt_ids = [_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
-    rows = [_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
-    return pa.table([prompt_ids, rows], schema=_SCHEMA)
 
 
 def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:

@@ -19,19 +19,15 @@ from pqpp_hub.pull import cached_if_unreachable
 from pqpp_hub.reasons import reason_behind
 
 _ITERATIONS = 10
-_MOST_DRAWN = 256
-_ROWS_AT_A_TIME = 8192
 _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
-# Of a squared distance by norms and product, in single precision, relative to the norms.
-_LOST_DIGITS = 1e-4
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
     """Choose captions that cover a collection.
 
-    The centres begin as an exact k-means++ sample and are moved by Lloyd's iterations (faiss); the
-    caption nearest to a centre is looked for among those of its own cluster, so that none is chosen
-    twice. The same seed on the same machine gives the same captions.
+    The centres begin as a k-means++ sample and are moved by Lloyd's iterations (faiss); the caption
+    nearest to a centre is looked for among those of its own cluster, so that none is chosen twice.
+    The same seed on the same machine gives the same captions.
 
     Args:
         embeddings: Shape (captions, dimensions), finite numbers.
@@ -41,7 +37,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
 
     Raises:
         BenchmarkError: If the count is not from 1 to the number of distinct embeddings, or the seed
-            is negative.
+            not from 0 to 2,147,483,647.
         BenchmarkError: If the embeddings are no table of finite numbers.
 
     Example:
@@ -57,13 +53,14 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
-    centres = points[sample_centres(points, count, np.random.default_rng(seed))]
+    if (distinct := len(np.unique(points, axis=0))) < count:
+        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct")
+    faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
-    kmeans = require_faiss().Kmeans(
-        points.shape[1], len(centres), niter=_ITERATIONS, seed=0, **limits
-    )
-    kmeans.train(points, init_centroids=centres)
+    start = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
+    kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **start, **limits)
+    kmeans.train(points)
     return np.sort(_nearest_of_each(points, kmeans.centroids))
 
 
@@ -77,70 +74,8 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
     """
     if not 1 <= count <= captions:
         raise BenchmarkError(f"count={count}: give 1 to {captions}, the number of captions")
-    if seed < 0:
-        raise BenchmarkError(f"seed={seed}: give 0 or more")
-
-
-def sample_centres(points: np.ndarray, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw the initial centres of k-means++ (Arthur and Vassilvitskii 2007), exactly.
-
-    k-means++ draws one point at a time with a chance in proportion to its squared distance to the
-    nearest centre so far, a pass over the points for each. Here many are drawn at once by the
-    distances at hand, and each is taken with the chance (its distance by now / its distance when it
-    was drawn): rejection sampling of the very same distribution, in a fraction of the passes.
-
-    Args:
-        points: float32 (points, dimensions).
-
-    Returns:
-        int64 (count,), the rows drawn, all different.
-
-    Raises:
-        BenchmarkError: If there are fewer distinct points.
-    """
-    norms = np.einsum("ij,ij->i", points, points)
-    chosen = [int(generator.integers(len(points)))]
-    distance = _squared(points, norms, chosen)
-    while len(chosen) < count:
-        cumulative = np.cumsum(distance, dtype=np.float64)
-        if cumulative[-1] <= 0:
-            raise BenchmarkError(f"count={count}: only {len(chosen)} embeddings are distinct")
-        # While there are few centres each new one changes the distances a lot.
-        size = min(_MOST_DRAWN, 1 + len(chosen) // 4)
-        drawn = np.searchsorted(cumulative, generator.random(size) * cumulative[-1], side="right")
-        drawn = np.minimum(drawn, len(points) - 1)
-        near, now, chances = points[drawn], distance[drawn], generator.random(len(drawn))
-        new: list[int] = []
-        for position, row in enumerate(drawn):
-            if chances[position] * distance[row] < now[position]:
-                new.append(int(row))
-                np.minimum(now, _exactly(near, near[position]), out=now)
-        new = new[: count - len(chosen)]
-        chosen += new
-        np.minimum(distance, _squared(points, norms, new), out=distance)
-        distance[new] = 0
-    return np.array(chosen, dtype=np.int64)
-
-
-def _squared(points, norms, rows) -> np.ndarray:
-    """Squared distance of each point to the nearest of some rows of the same table."""
-    nearest = np.empty(len(points), np.float32)
-    targets, target_norms = points[rows], norms[rows]
-    for start in range(0, len(points), _ROWS_AT_A_TIME):
-        part = slice(start, start + _ROWS_AT_A_TIME)
-        squared = norms[part, None] - 2 * points[part] @ targets.T + target_norms
-        which = squared.argmin(axis=1)
-        chosen = np.take_along_axis(squared, which[:, None], axis=1)[:, 0]
-        # The quick formula has lost its digits here, and a double must be at a distance of 0.
-        close = np.flatnonzero(chosen <= _LOST_DIGITS * (norms[part] + target_norms[which]))
-        chosen[close] = _exactly(points[part][close], targets[which[close]])
-        nearest[part] = chosen
-    return nearest
-
-
-def _exactly(points, others) -> np.ndarray:
-    difference = points - others
-    return np.einsum("ij,ij->i", difference, difference)
+    if not 0 <= seed < 2**31:
+        raise BenchmarkError(f"seed={seed}: give 0 to {2**31 - 1}")
 
 
 def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import CARD, card_data
-from pqpp_datasets.location import downloaded_folder, has_a_split, local_folder, missing_files
+from pqpp_datasets.location import has_a_split, local_folder, missing_files
 from pqpp_datasets.sources import release
 from pqpp_files.errors import in_a_line
 from pqpp_files.paths import inside_of
@@ -83,7 +83,15 @@ def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Des
         facts["files"] = "\n  ".join(files) if sources else nothing
     rows, why = [], ""
     try:
-        rows = _first_rows(benchmark, data_dir)
+        folder, split = None, benchmark.splits[0]
+        if benchmark.folders:
+            folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
+            whole = [s for s in benchmark.splits if not missing_files(benchmark, folder, s)]
+            if not whole:
+                raise BenchmarkError(f"{folder}: no whole split of {benchmark.name} is here")
+            split = whole[0]
+        parts = benchmark.parts(folder, split, {})[:1] if benchmark.parts else []
+        rows = next(benchmark.tables(folder, split, {}, parts))[:PREVIEW_ROWS].to_pylist()
     except BenchmarkError as error:
         why = str(error)
     return Described(
@@ -102,32 +110,19 @@ def _sources(benchmark: Benchmark, splits) -> list:
     return [source for path in wanted if (source := published.file(path))]
 
 
-def _first_rows(benchmark: Benchmark, data_dir: str | None) -> list[dict]:
-    folder, split = None, benchmark.splits[0]
-    if benchmark.folders:
-        folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
-        whole = [s for s in benchmark.splits if not missing_files(benchmark, folder, s)]
-        if not whole:
-            raise BenchmarkError(f"{folder}: no whole split of {benchmark.name} is here")
-        split = whole[0]
-    parts = benchmark.parts(folder, split, {})[:1] if benchmark.parts else []
-    table = next(benchmark.tables(folder, split, {}, parts))
-    return table.slice(0, PREVIEW_ROWS).to_pylist()
-
-
 def _fetched(benchmark: Benchmark) -> Path:
     """Return the folder of what was downloaded; what is small is downloaded now."""
     import datasets
 
-    folder = downloaded_folder(benchmark)
+    place, published = Path(datasets.config.DOWNLOADED_DATASETS_PATH), release(benchmark.folders[0])
+    folder = place / published.folder / published.commit
     if has_a_split(benchmark, folder):
         return folder
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
     if not sizes or None in sizes or sum(sizes) > _SMALL:
         raise BenchmarkError("its files are not here; load it, or name the folder by --data-dir")
-    place = Path(datasets.config.DOWNLOADED_DATASETS_PATH)
-    return download_release(release(benchmark.folders[0]), [s.path for s in sources], place)
+    return download_release(published, [s.path for s in sources], place)
 
 
 def describe_folder(folder: str | Path, subset: str | None = None) -> Described:

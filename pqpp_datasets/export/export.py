@@ -55,6 +55,7 @@ def export(
     register()
     with export_folder(Path(folder)) as beside:
         files, rows, releases = {}, {}, {}
+        listed: dict[str, list[dict]] = {}
         for config in configs:
             own = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
             loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **own)
@@ -63,9 +64,32 @@ def export(
                 files[config, split] = write_split(place, split, _tables(dataset))
                 rows[config, split] = dataset.num_rows
                 releases[config] = str(dataset.info.version)
-        card = card_of(files, rows, releases, beside, options)
-        (beside / "README.md").write_text(card, "utf-8")
+                pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
+                entry = {"name": split, "pattern": pattern, "rows": dataset.num_rows}
+                listed.setdefault(config, []).append(entry)
         benchmark = BENCHMARKS[configs[0]]
+        licence, link = LICENCES[benchmark.licence]
+        card = render_card(
+            f"datasets/{benchmark.family}",
+            configs=listed,
+            licence=licence,
+            licence_link=link or benchmark.homepage,
+            licence_name=benchmark.licence,
+            citation=benchmark.citation,
+            homepage=benchmark.homepage,
+            images=benchmark.images,
+            tasks=list(benchmark.tasks),
+            sizes=[size_category(sum(rows.values()))],
+            annotators=list(benchmark.annotators),
+            releases=releases,
+            options=dict(options),
+            # The name of a folder on somebody's machine is nobody else's business.
+            options_given=[
+                name if name.endswith("_dir") else f"{name}={value}"
+                for name, value in sorted(options.items())
+            ],
+        )
+        (beside / "README.md").write_text(card, "utf-8")
         write_tasks(beside, files, benchmark.family, benchmark.description)
     return rows
 
@@ -78,49 +102,3 @@ def _tables(dataset) -> Iterator[pa.Table]:
     for table in dataset.with_format("arrow").iter(_ROWS_AT_A_TIME):
         table = embed_table_storage(table.cast(schema))
         yield table.replace_schema_metadata(schema.metadata)
-
-
-def card_of(
-    files: Mapping[tuple[str, str], Sequence[Path]],
-    rows: Mapping[tuple[str, str], int],
-    releases: Mapping[str, str],
-    folder: Path,
-    options: Mapping[str, str],
-) -> str:
-    """Return the card of an export: its template with what was written.
-
-    Args:
-        files: (Configuration, split) to the files written.
-        rows: Likewise to the numbers of rows.
-        releases: Configuration to the release that was read.
-        folder: What the files are named relative to.
-        options: Of the load. The card says them all, but of a folder only that one was given.
-    """
-    configs: dict[str, list[dict]] = {}
-    for (config, split), paths in files.items():
-        place = paths[0].relative_to(folder)
-        pattern = f"{place.parent.as_posix()}/{split.replace('.', '-')}-*.parquet"
-        entry = {"name": split, "pattern": pattern, "rows": rows[config, split]}
-        configs.setdefault(config, []).append(entry)
-    benchmark = BENCHMARKS[next(iter(configs))]
-    licence, link = LICENCES[benchmark.licence]
-    return render_card(
-        f"datasets/{benchmark.family}",
-        configs=configs,
-        licence=licence,
-        licence_link=link or benchmark.homepage,
-        licence_name=benchmark.licence,
-        citation=benchmark.citation,
-        homepage=benchmark.homepage,
-        images=benchmark.images,
-        tasks=list(benchmark.tasks),
-        sizes=[size_category(sum(rows.values()))],
-        annotators=list(benchmark.annotators),
-        releases=dict(releases),
-        options=dict(options),
-        # The name of a folder on somebody's machine is nobody else's business.
-        options_given=[
-            name if name.endswith("_dir") else f"{name}={value}"
-            for name, value in sorted(options.items())
-        ],
-    )

@@ -74,12 +74,6 @@ def _files_in(folder: Path) -> list[str]:
     return sorted(n for n in (p.relative_to(folder).as_posix() for p in paths) if n != MARK)
 
 
-def files_of_ours(folder: Path) -> list[str]:
-    """Return the paths of the files that are named as an export names them."""
-    paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
-    return sorted(path.relative_to(folder).as_posix() for path in paths)
-
-
 def files_listed(folder: Path) -> list[str]:
     """Return the paths that a folder's mark lists: what was written there."""
     return (folder / MARK).read_text("utf-8", "replace").splitlines()
@@ -190,7 +184,8 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     folder = Path(folder)
     if not (folder / MARK).is_file():
         raise BenchmarkError(f"{folder}: no folder that `pqpp datasets export` or `build` wrote")
-    names = files_of_ours(folder)
+    paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
+    names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listed = set(files_listed(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]

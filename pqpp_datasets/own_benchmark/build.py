@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.forms import File, holds_ranks, read_foreign, read_long
+from pqpp_datasets.own_benchmark.forms import File, read_foreign, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import identities_of, number_prompts, split_rule, splits_of
@@ -118,7 +118,26 @@ def build_benchmark(
     prompts, generation, retrieval, preferred = _scored(files, options, progress)
     identities = table = identities_of(prompts)
     split_of = splits_of(prompts, options.fractions, options.seed)
-    targets = _targets(generation, retrieval, preferred, len(split_of), options)
+    scores: dict[str, dict[str, np.ndarray]] = {}
+    if generation:
+        scores[generation.measure] = generation.scores
+    if preferred:
+        if "rate" in scores:
+            raise BenchmarkError("preferences and yes-no votes both give targets called rate")
+        scores["rate"] = preferred.scores
+    if retrieval:
+        scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
+    targets: dict[Target, np.ndarray] = {}
+    limits = generation.limits if generation else None
+    for measure, of_models in scores.items():
+        # Those of a measure's models, and then their mean.
+        *columns, mean = targets_for(of_models, measure, limits)
+        parts = [*of_models.values()]
+        targets |= zip(columns, parts, strict=True)
+        # The mean of shares of wins is one half wherever all models were compared.
+        if not preferred or measure != "rate":
+            means = exact_mean(parts) if parts else np.full(len(split_of), np.nan)
+            targets[mean] = np.round(means, 11)  # of columns with 12 digits, so that equals tie
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         names = " and ".join(map(str, paths))
@@ -171,7 +190,22 @@ def _scored(
     """Read files, number their prompts, and score these by each kind of file."""
     from tqdm import tqdm
 
-    opened, options = _opened(files, options)
+    opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
+    is_free = "judgments" in opened and "rankings" not in opened
+    if options.from_format is not None:  # what another tool wrote says of what kind it is
+        if "judgments" not in opened:
+            raise BenchmarkError("`from_format` is about judgments; name the file so")
+        foreign = [read_foreign(path, options) for _, path in files["judgments"]]
+        kinds = {file.kind for file in foreign}
+        if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
+            came = f"{' and '.join(sorted(kinds))} came, beside {' and '.join(files)}"
+            raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
+        del opened["judgments"]
+        opened[kinds.pop()] = [(None, file) for file in foreign]
+        if options.scale is None and options.labels is None:
+            options = replace(options, scale=foreign[0].scale)
+    elif is_free and "rank" in options.called("judgments"):
+        opened["rankings"] = opened.pop("judgments")
     shown: dict[str, Any] = {"unit": "kind", "leave": False, "disable": not progress}
     reading = tqdm(opened.items(), desc="reading", **shown)
     tables = {kind: read_long(kind, paths, options) for kind, paths in reading}
@@ -191,61 +225,3 @@ def _scored(
         elif kind == "preferences":
             preferred = score_preferences(tables[kind], len(prompts), options)
     return prompts, generation, retrieval, preferred
-
-
-def _opened(
-    files: Mapping[str, Files], options: BuildOptions
-) -> tuple[dict[str, list[tuple[str | None, File]]], BuildOptions]:
-    """Open judgments of another tool, or of ranks, which say themselves of what kind they are.
-
-    Returns:
-        Kind to its files, and the options with what the format says of the scale.
-    """
-    opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
-    if options.from_format is None:
-        is_free = "rankings" not in opened
-        if is_free and any(holds_ranks(path, options) for _, path in files.get("judgments", ())):
-            opened["rankings"] = opened.pop("judgments")
-        return opened, options
-    if "judgments" not in opened:
-        raise BenchmarkError("`from_format` is about judgments; name the file so")
-    foreign = [read_foreign(path, options) for _, path in files["judgments"]]
-    kinds = {file.kind for file in foreign}
-    if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-        came = f"{' and '.join(sorted(kinds))} came, beside {' and '.join(files)}"
-        raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
-    del opened["judgments"]
-    opened[kinds.pop()] = [(None, file) for file in foreign]
-    if options.scale is None and options.labels is None:
-        options = replace(options, scale=foreign[0].scale)
-    return opened, options
-
-
-def _targets(
-    generation: Generation | None,
-    retrieval: Retrieval | None,
-    preferred: Preferences | None,
-    prompts: int,
-    options: BuildOptions,
-) -> dict[Target, np.ndarray]:
-    """Return the values of each target, those of a measure's models and then their mean."""
-    scores: dict[str, dict[str, np.ndarray]] = {}
-    if generation:
-        scores[generation.measure] = generation.scores
-    if preferred:
-        if "rate" in scores:
-            raise BenchmarkError("preferences and yes-no votes both give targets called rate")
-        scores["rate"] = preferred.scores
-    if retrieval:
-        scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
-    targets: dict[Target, np.ndarray] = {}
-    limits = generation.limits if generation else None
-    for measure, of_models in scores.items():
-        *columns, mean = targets_for(of_models, measure, limits)
-        values = [*of_models.values()]
-        targets |= zip(columns, values, strict=True)
-        # The mean of shares of wins is one half wherever all models were compared.
-        if not preferred or measure != "rate":
-            means = exact_mean(values) if values else np.full(prompts, np.nan)
-            targets[mean] = np.round(means, 11)  # of columns with 12 digits, so that equals tie
-    return targets

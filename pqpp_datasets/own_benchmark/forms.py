@@ -162,7 +162,15 @@ def read_long(
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled):
         table.require_filled(role)
     if tables[1:] and "annotator" not in rows:
-        _name_raters(table)
+        keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
+        if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
+            # Each file is a person, where they judge the same, and none twice.
+            of_files = rows[FILE].cat
+            names = [Path(file).stem for file in of_files.categories]
+            names = names if len({*names}) == len(names) else [*of_files.categories]
+            rows["annotator"] = texts_of(of_files.codes, names)
+            note = f"no names came; each of {len(names)} files that judge the same is one person"
+            table.notes.append(f"annotators: {note}, by the file's name")
     if "annotator" in rows:
         people, first = rows["annotator"].cat, dict[str, str]()
         names = [first.setdefault(spelling_of(name), name) for name in people.categories]
@@ -175,8 +183,18 @@ def read_long(
             note = f"{several} of {len(files)} stand in several files, each taken as one person"
             table.notes.append(f"annotators: {note}; if they are others, give them other names")
     if options.drop_annotators and kind != "runs":
-        _drop_annotators(table, options.drop_annotators)
-        rows = table.rows
+        dropped = options.drop_annotators
+        people = rows.get("annotator", pd.Series(dtype="category")).cat
+        there = [*map(spelling_of, people.categories)]
+        if lost := [name for name in dropped if spelling_of(name) not in there]:
+            raise BenchmarkError(
+                f"{table.name}: `drop_annotators` {', '.join(lost)}: nobody's name"
+            )
+        kept = ~pd.Series(there).isin([*map(spelling_of, dropped)]).to_numpy()[people.codes]
+        left = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(dropped), 'annotator')}"
+        table.notes.append(f"{left} left out (`drop_annotators`)")
+        table.rows = rows = rows[kept].reset_index(drop=True)
+        rows["annotator"] = rows["annotator"].cat.remove_unused_categories()
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
         note = "no column names them; the votes on a prompt and a model are on one image"
@@ -185,32 +203,6 @@ def read_long(
         rows[role] = table.values(role, number_of, "a finite number is allowed")
     rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
     return table
-
-
-def _name_raters(table: LongTable) -> None:
-    """Take each of several files for a person, where they judge the same, and none twice."""
-    rows = table.rows
-    keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
-    if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
-        files = rows[FILE].cat
-        names = [Path(file).stem for file in files.categories]
-        names = names if len({*names}) == len(names) else [*files.categories]
-        rows["annotator"] = texts_of(files.codes, names)
-        note = f"no names came; each of {len(names)} files that judge the same is one person"
-        table.notes.append(f"annotators: {note}, by the file's name")
-
-
-def _drop_annotators(table: LongTable, names: Sequence[str]) -> None:
-    """Leave the rows of some people out, and count them."""
-    people = table.rows.get("annotator", pd.Series(dtype="category")).cat
-    there = [*map(spelling_of, people.categories)]
-    if lost := [name for name in names if spelling_of(name) not in there]:
-        raise BenchmarkError(f"{table.name}: `drop_annotators` {', '.join(lost)}: nobody's name")
-    kept = ~pd.Series(there).isin([*map(spelling_of, names)]).to_numpy()[people.codes]
-    note = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(names), 'annotator')} left out"
-    table.notes.append(f"{note} (`drop_annotators`)")
-    table.rows = table.rows[kept].reset_index(drop=True)
-    table.rows["annotator"] = table.rows["annotator"].cat.remove_unused_categories()
 
 
 def one_of(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
@@ -298,21 +290,6 @@ def _is_table(path: Path) -> bool:
     return str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_TABLES)
 
 
-def holds_ranks(path: Path, options: BuildOptions) -> bool:
-    """Tell whether judgments are ranks, 1 for the best: it is said, or their only such column."""
-    called = options.called("judgments")
-    by_column = options.annotators or options.models or options.questions
-    if "rank" in called or "label" in called or by_column:
-        return "rank" in called
-    if not path.is_file() or not _is_table(path):
-        return False
-    try:
-        _, names = read_columns(str(path), ("rank",), _TABLES, encoding=options.encoding)
-    except FileError:
-        return False  # whoever reads it says what is wrong
-    return "rank" in names and "label" not in names
-
-
 def _read_table(
     path: File,
     kind: str,
@@ -382,6 +359,8 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
         remedy += ", or name each annotator's or model's column by `annotators` or `models` COL,COL"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
+        elif "rank" in names:
+            remedy = "ranks, 1 for the best, are named by `rankings` FILE"
     usual = roles_in(names)
     if likely := [f"`columns` {role}={usual[role]}" for role in missing if role in usual]:
         remedy = f"is it {', '.join(likely)}? Else {remedy}"

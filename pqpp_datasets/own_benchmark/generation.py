@@ -13,9 +13,6 @@ median     rating  the median of the votes; of an even number the mean of the mi
 mos        score   the mean opinion score after z-scores for each annotator, see
                    `z_scores`; 0 is the mean of the annotators' votes
 positive   rate    the share of votes that the scale calls positive
-robust     rating  the mean of the votes, each weighed by how far its annotator agrees with
-                   the others, see `pqpp_datasets.own_benchmark.trust.annotators`; of votes
-                   without an order it is the rate, of the positive ones
 ========== ======= ===================================================================
 
 The value of a prompt with a model is the mean over its images that have votes.
@@ -34,7 +31,7 @@ from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annot
 from pqpp_datasets.own_benchmark.forms import one_of
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of, weighted_means
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
 from pqpp_datasets.own_benchmark.trust.reliability import Trust, trust_in
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
@@ -85,39 +82,43 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         prompts: How many prompts there are.
         options: Which votes count, and how.
     """
+    from pqpp_metrics.functional import hbpp
+
     agreements = agreements_of(votes)
     annotators = judge_annotators(votes, agreements, options)
     counted = trusted_votes(votes, annotators, options.best)
     rule, scale, values = aggregate_of(votes, options), votes.scale, votes.value[counted]
     scored = z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    matrix = vote_matrix(votes, counted, scored)
+    depth = depths(votes.item[counted])
+    matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
+    matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     of_images, notes = image_scores(rule, matrix, scale), []
-    if rule == "robust":
-        people, given = votes.annotator[counted], values
-        if scale.level == "nominal":
-            measure, given = "rate", scale.is_positive(values).astype(np.float64)
-        about = (people, votes.item[counted], votes.prompt[counted], given)
-        of_images, weight = weighted_means(*about, len(votes.annotator_names), len(votes.first))
-        note = "robust: no vote counts"
-        if counted.size:
-            there = weight[np.unique(people)]
-            little = int((there < 0.5 * np.median(there)).sum())
-            note = f"robust: weights of {len(there)} annotators from {there.min():.2f} to "
-            note += f"{there.max():.2f}, {little} under half of the usual"
-        notes.append(note)
     if left := int(np.isnan(scored).sum()):
         notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
     judged = np.unique(votes.prompt[~votes.reference])
     if lost := len(judged) - len(np.unique(votes.prompt[counted])):
         notes.append(f"{lost} of {len(judged)} prompts have no vote that counts, and no score")
+    prompt, models = votes.prompt[votes.first], votes.model[votes.first]
+    scores = {}
+    for number, model in enumerate(votes.model_names):
+        items = np.flatnonzero(models == number)
+        if model == options.reference_model or not len(items):
+            continue
+        if rule == "majority":
+            judged, means = hbpp(matrix[items], prompt[items])
+            scores[model] = np.full(prompts, np.nan)
+            scores[model][judged] = means
+        else:
+            of_prompts = pd.Series(of_images[items]).groupby(prompt[items]).mean().round(_DIGITS)
+            scores[model] = of_prompts.reindex(range(prompts)).to_numpy()
     listed = sorted(set(map(float, scale.words.values())), reverse=True)
     labels, counts = np.unique(values, return_counts=True)
     return Generation(
         measure=measure,
         aggregate=rule,
         limits=(scale.low, scale.high) if measure == "rating" else None,
-        scores=prompt_scores(rule, matrix, of_images, votes, prompts, options),
+        scores=scores,
         annotators=annotators,
         labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
@@ -147,9 +148,9 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
             f"`aggregate` majority: {why} came, it is for the labels 2, 1, 0 and -1; choose another"
             + (", or `repeats` first or last" if averaged else "")
         )
-    if rule in ("mos", "robust") and not votes.has_annotators:
+    if rule == "mos" and not votes.has_annotators:
         remedy = "name their column by `columns` annotator=COLUMN, or choose mean or median"
-        raise BenchmarkError(f"`aggregate` {rule}: no annotators came; {remedy}")
+        raise BenchmarkError(f"`aggregate` mos: no annotators came; {remedy}")
     return rule
 
 
@@ -179,23 +180,6 @@ def z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
         return rest / deviation[annotator]
 
 
-def vote_matrix(votes: Votes, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Lay votes out as a row an image, NaN where there is none.
-
-    Args:
-        votes: All votes.
-        rows: Which are laid out, image by image.
-        values: Their values.
-
-    Returns:
-        float64 (items, most votes of an image).
-    """
-    depth = depths(votes.item[rows])
-    matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
-    matrix[votes.item[rows], depth] = values
-    return matrix
-
-
 def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
@@ -216,45 +200,6 @@ def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     some = ~np.isnan(matrix).all(axis=1)
     scores = np.full(len(matrix), np.nan)
     scores[some] = (np.nanmedian if rule == "median" else np.nanmean)(matrix[some], axis=1)
-    return scores
-
-
-def prompt_scores(
-    rule: str,
-    matrix: np.ndarray,
-    of_images: np.ndarray,
-    votes: Votes,
-    prompts: int,
-    options: BuildOptions,
-) -> dict[str, np.ndarray]:
-    """Return, for each model but that of the reference images, the score of each prompt.
-
-    Args:
-        rule: As for `image_scores`.
-        matrix: Likewise.
-        of_images: What `image_scores` gave.
-        votes: All votes.
-        prompts: How many prompts there are.
-        options: With `reference_model`.
-
-    Returns:
-        Model to float64 (prompts,), NaN where no vote counts.
-    """
-    from pqpp_metrics.functional import hbpp
-
-    prompt, models = votes.prompt[votes.first], votes.model[votes.first]
-    scores = {}
-    for number, model in enumerate(votes.model_names):
-        items = np.flatnonzero(models == number)
-        if model == options.reference_model or not len(items):
-            continue
-        if rule == "majority":
-            judged, means = hbpp(matrix[items], prompt[items])
-            scores[model] = np.full(prompts, np.nan)
-            scores[model][judged] = means
-        else:
-            of_prompts = pd.Series(of_images[items]).groupby(prompt[items]).mean().round(_DIGITS)
-            scores[model] = of_prompts.reindex(range(prompts)).to_numpy()
     return scores
 
 

@@ -53,7 +53,7 @@ FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
 AGGREGATES = {
     **{"majority": "hbpp", "mean": "rating", "median": "rating"},
-    **{"mos": "score", "positive": "rate", "robust": "rating"},
+    **{"mos": "score", "positive": "rate"},
 }
 """What an image's votes become, to the measure of the targets."""
 _RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
@@ -121,7 +121,7 @@ class BuildOptions:
     seed: int = 0
     scale: str | None = None
     labels: str | None = None
-    aggregate: Literal[None, "majority", "mean", "median", "mos", "positive", "robust"] = None
+    aggregate: Literal[None, "majority", "mean", "median", "mos", "positive"] = None
     missing: Sequence[str] = ()
     blank: Literal["refuse", "drop"] = "refuse"
     repeats: Literal["refuse", "first", "last", "mean"] = "refuse"

@@ -166,39 +166,6 @@ def write_benchmark(
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
-    with export_folder(Path(folder), built.inputs) as beside:
-        files: dict[tuple[str, str], list[Path]] = {}
-        for subset, splits in _subsets(built, keeping, numbers).items():
-            place = beside / "data" if subset == "default" else beside / "data" / subset
-            for split, tables in splits.items():
-                files[subset, split] = write_split(place, split, tables)
-        digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
-        card = render_card("datasets/own_benchmark", digest=digest[:16], **_listed(files), **facts)
-        (beside / "README.md").write_text(card, "utf-8")
-        report = quality_report(built, name, *map(keeping.shown, people))
-        (beside / "report.html").write_text(report, "utf-8")
-        write_tasks(beside, files, name, f"{name}: prompts with their performance.")
-    return Path(folder)
-
-
-def _listed(files: Mapping[tuple[str, str], Sequence[Path]]) -> dict[str, Any]:
-    """Return the subsets with the splits and patterns of their files, and the rows of each."""
-    rows: list[tuple[str, str, int]] = []
-    subsets: dict[str, Any] = {}
-    for (subset, split), paths in files.items():
-        place = "data" if subset == "default" else f"data/{subset}"
-        pattern = f"{place}/{split.replace('.', '-')}-*.parquet"
-        subsets.setdefault(subset, []).append((split, pattern))
-        if subset != "default":
-            count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
-            rows.append((subset, split, count))
-    return {"rows": rows, "subsets": subsets}
-
-
-def _subsets(
-    built: Built, keeping: Keeping, numbers: Sequence[list]
-) -> dict[str, Mapping[str, Iterable[pa.Table]]]:
-    """Return what is written: subset to split to its tables."""
     subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
@@ -210,11 +177,30 @@ def _subsets(
     if built.preferences:
         compared = judged_by_pairs(built)
         if compared is not None:
-            name = "compared_images" if "images" in subsets else "images"
-            subsets[name] = kept_images(built, compared, *how)
+            where = "compared_images" if "images" in subsets else "images"
+            subsets[where] = kept_images(built, compared, *how)
         if keeping.votes:
             subsets["preferences"] = kept_preferences(built, numbers[1])
-    return subsets
+    with export_folder(Path(folder), built.inputs) as beside:
+        files: dict[tuple[str, str], list[Path]] = {}
+        listed: dict[str, Any] = {"rows": [], "subsets": {}}
+        for subset, splits in subsets.items():
+            place = beside / "data" if subset == "default" else beside / "data" / subset
+            for split, tables in splits.items():
+                files[subset, split] = paths = write_split(place, split, tables)
+                pattern = f"{split.replace('.', '-')}-*.parquet"
+                pattern = (place.relative_to(beside) / pattern).as_posix()
+                listed["subsets"].setdefault(subset, []).append((split, pattern))
+                if subset != "default":
+                    count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
+                    listed["rows"].append((subset, split, count))
+        digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
+        card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
+        (beside / "README.md").write_text(card, "utf-8")
+        report = quality_report(built, name, *map(keeping.shown, people))
+        (beside / "report.html").write_text(report, "utf-8")
+        write_tasks(beside, files, name, f"{name}: prompts with their performance.")
+    return Path(folder)
 
 
 def quality_report(

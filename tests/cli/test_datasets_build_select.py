@@ -95,7 +95,7 @@ def test_commands_of_the_page_on_votes(real_data, tmp_path, monkeypatch, capsys,
     name = words[words.index("--output") + 1]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "written: " in said and said.startswith(("labels: ", "annotators: "))
+    assert "written: " in said
     splits = [
         *Path(name, "data").glob("t*.parquet"),
         *Path(name, "data").glob("validation*.parquet"),

@@ -91,7 +91,7 @@ def test_ended_export_leaves_nothing(tmp_path):
     code = (
         "import os, signal, sys\n"
         "import pqpp_datasets.export.export as module\n"
-        "module.card_of = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "module.render_card = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)\n"
         "from pqpp_cli.main import main\n"
         f"sys.exit(main(['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}]))"
     )

@@ -73,6 +73,19 @@ def test_the_error_is_that_of_repeated_studies():
     assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.15)
 
 
+@pytest.mark.parametrize(("kind", "bad"), [("random", 10), ("constant", 6), ("reversed", 6)])
+def test_bad_ones_are_flagged_where_many_are_bad(kind, bad):
+    rng = np.random.default_rng(0)
+    truth, item = rng.normal(size=1040), np.repeat(np.arange(1040), 5)
+    who = np.concatenate([rng.permutation(20) for _ in range(260)])
+    seen = truth[item] + rng.normal(size=len(item))
+    value = np.searchsorted(np.quantile(seen, [0.2, 0.4, 0.6, 0.8]), seen) + 1.0
+    other = {"constant": rng.integers(1, 6, 20)[who], "reversed": 6 - value}
+    value = np.where(who < bad, other.get(kind, rng.integers(1, 6, len(item))), value)
+    reasons = agreements(who, item, item, value, "ordinal", 20).reasons
+    assert [bool(reason) for reason in reasons] == [True] * bad + [False] * (20 - bad)
+
+
 # The figures of benchmarks/planted_voters.md, with fewer plantings.
 @pytest.mark.realdata
 @pytest.mark.parametrize("task", [pytest.param("composition", marks=pytest.mark.daily), "counting"])

@@ -18,7 +18,7 @@ and then are each annotator's correlation with it (0 where that is negative), ro
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -56,16 +56,6 @@ class Shared:
     group: np.ndarray
     others: np.ndarray
     annotators: int
-
-    @classmethod
-    def of(
-        cls, annotator: np.ndarray, item: np.ndarray, prompt: np.ndarray, annotators: int
-    ) -> tuple[Self, np.ndarray]:
-        """Return those of some votes that are not alone on their image, and which these are."""
-        others = (np.bincount(item) - 1)[item]
-        kept = others > 0
-        groups = prompt % max(16, _CELLS // annotators)
-        return cls(annotator[kept], item[kept], groups[kept], others[kept], annotators), kept
 
     def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum something over each annotator's votes."""
@@ -130,13 +120,11 @@ class Trusted:
     """How each annotator agrees with what the trusted ones say, a place in each array one.
 
     Attributes:
-        weight: float64, `_LEAST` to 1; 1 for all where nobody agrees with anybody.
         agreement: float64, the correlation with the others' weighted mean; NaN where unknown.
         error: float64, its standard error, over prompts.
         usual: The median agreement, each annotator counted by weight; NaN where unknown.
     """
 
-    weight: np.ndarray
     agreement: np.ndarray
     error: np.ndarray
     usual: float
@@ -162,8 +150,8 @@ def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
         >>> value = np.where(np.arange(800) < 400, truth, noise)  # two of four at random
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
         >>> found = trusted_agreement(Shared(who, item, item, np.full(800, 3), 4), value)
-        >>> found.low.tolist(), found.weight.round(1).tolist()
-        ([False, False, True, True], [1.0, 1.0, 0.0, 0.0])
+        >>> found.low.tolist()
+        [False, False, True, True]
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
@@ -178,48 +166,14 @@ def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
         positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
         greatest = positive.max(initial=0.0)
         if not greatest > 0:
-            return Trusted(np.ones(votes.annotators), agreement, error, np.nan)
+            return Trusted(agreement, error, np.nan)
         weight = np.maximum(positive / greatest, _LEAST)
     seen = enough & np.isfinite(agreement)
     usual = np.nan
     if seen.any():  # half of the weight lies up to there
         how: dict[str, Any] = {"weights": weight[seen], "method": "inverted_cdf"}
         usual = float(np.quantile(agreement[seen], 0.5, **how))
-    return Trusted(weight, agreement, error, usual)
-
-
-def weighted_means(
-    annotator: np.ndarray,
-    item: np.ndarray,
-    prompt: np.ndarray,
-    value: np.ndarray,
-    annotators: int,
-    items: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of each image's votes, weighed by whom the others bear out, and the weights.
-
-    Args:
-        annotator: Whole numbers from 0 (votes,).
-        item: The image of each vote, likewise.
-        prompt: The prompt of each vote, likewise.
-        value: float64 (votes,).
-        annotators: How many there are.
-        items: How many images there are.
-
-    Returns:
-        float64 (items,), NaN where there is no vote, and float64 (annotators,).
-
-    Example:
-        >>> who, item, value = np.array([0, 1, 0]), np.array([0, 0, 1]), np.array([1.0, 2.0, 5.0])
-        >>> weighted_means(who, item, item, value, 2, 3)[0].tolist()
-        [1.5, 5.0, nan]
-    """
-    shared, kept = Shared.of(annotator, item, prompt, annotators)
-    weight = trusted_agreement(shared, value[kept]).weight
-    own = weight[annotator]
-    with np.errstate(invalid="ignore"):
-        total = np.bincount(item, own * value, items)
-        return total / np.bincount(item, own, items), weight
+    return Trusted(agreement, error, usual)
 
 
 @dataclass(frozen=True)
@@ -318,7 +272,10 @@ def agreements(
     if seconds is not None:
         medians = pd.Series(seconds).groupby(annotator).median()
         times = medians.reindex(range(annotators)).to_numpy()
-    overlap, kept = Shared.of(annotator, item, prompt, annotators)
+    others = (np.bincount(item) - 1)[item]
+    kept = others > 0
+    groups = prompt[kept] % max(16, _CELLS // annotators)
+    overlap = Shared(annotator[kept], item[kept], groups, others[kept], annotators)
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")

@@ -123,6 +123,9 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         BenchmarkError: A choice is none, a model is compared with itself, or somebody chose twice.
         BenchmarkError: The comparisons allow no strengths.
     """
+    from pqpp_metrics.errors import MetricInputError
+    from pqpp_metrics.functional import bradley_terry
+
     choices, item, agreements = _choices_of(table, options)
     counted = choices[choices["counts"]]
     first, second = (counted[side].cat.codes.to_numpy(np.int64) for side in ("model_a", "model_b"))
@@ -133,7 +136,15 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     wins = np.zeros((len(models), len(models)))
     np.add.at(wins, (low, high), won)
     np.add.at(wins, (high, low), 1 - won)
-    fit = _strengths(table, models, wins, options.prior_wins)
+    try:
+        fit = bradley_terry(wins, options.prior_wins)
+    except MetricInputError:
+        odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
+        odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
+        raise BenchmarkError(
+            f"{table.name}: no strengths are most likely ({', '.join(odd[:3]) or 'chains of wins'}"
+            "); give further comparisons, or `prior_wins` 0.5, so many wins over each other"
+        ) from None
     compared = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
     sides = [counted[NUMBER].to_numpy() * len(models) + side for side in (low, high)]
@@ -253,22 +264,6 @@ def _without_names(rows: Any, scale: Scale) -> Any:
             chosen = is_name & (names == rows[role].map(str.strip).astype(object))
             choice = choice.mask(chosen, words[value])
     return texts_of(*pd.factorize(choice))
-
-
-def _strengths(table: LongTable, models: list[str], wins: np.ndarray, prior: float) -> dict:
-    from pqpp_metrics.errors import MetricInputError
-    from pqpp_metrics.functional import bradley_terry
-
-    try:
-        return bradley_terry(wins, prior)
-    except MetricInputError:
-        lost, won = wins.sum(axis=0), wins.sum(axis=1)
-        odd = [f"{model} never won" for model, n in zip(models, won, strict=True) if not n]
-        odd += [f"{model} never lost" for model, n in zip(models, lost, strict=True) if not n]
-        raise BenchmarkError(
-            f"{table.name}: no strengths are most likely ({', '.join(odd[:3]) or 'chains of wins'}"
-            "); give further comparisons, or `prior_wins` 0.5, so many wins over each other"
-        ) from None
 
 
 _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
