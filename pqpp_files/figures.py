@@ -114,7 +114,7 @@ def _shown(value: Any, limits: tuple[float, float] | None, digits: int) -> str |
 
 
 def figure_text(value: Any, digits: int = 3) -> str:
-    """Return a cell as people read it: so many digits, an interval behind a rate.
+    """Return a cell as people read it: so many digits, and an interval behind a rate.
 
     Example:
         >>> figure_text(0.5), figure_text(-0.0321), figure_text((0.5, 0.4, 1.0)), figure_text(12)
@@ -129,5 +129,6 @@ def figure_text(value: Any, digits: int = 3) -> str:
         return f"{rate} {low}-{high}"
     if isinstance(value, float):
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000
+        text = text[: len(text) - digits + 3] + text[len(text) - digits + 3 :].rstrip("0")
         return text.replace("0.", ".", 1) if abs(value) < 1 else text
     return str(value)

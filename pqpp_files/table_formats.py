@@ -436,8 +436,7 @@ def is_header(line: str) -> bool:
         (True, False)
     """
     cells = re.split(r"[,;\t|]", line)
-    names = (cell.strip(' "\ufeff\r\n').lower() for cell in cells)
-    return any(name in (*PROMPT_NAMES, "sep=") for name in names)
+    return any(cell.strip(' "\ufeff\r\n').lower() in (*PROMPT_NAMES, "sep=") for cell in cells)
 
 
 def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:

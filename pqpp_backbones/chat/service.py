@@ -153,9 +153,7 @@ class Service:
 
     def cleaned(self, text: str) -> str:
         """Return what came back, with stars where it repeats the key."""
-        if not self._key:
-            return text
-        if "\\u" in text:  # letters of the key may be written so
+        if self._key and "\\u" in text:  # letters of the key may be written so
             with contextlib.suppress(ValueError):
                 text = json.dumps(json_of(text), ensure_ascii=False)
-        return text.replace(self._key, "***")
+        return text.replace(self._key, "***") if self._key else text

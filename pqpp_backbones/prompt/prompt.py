@@ -99,7 +99,6 @@ _LENS = re.compile(
     re.IGNORECASE,
 )
 _LENSES = frozenset(f"shot taken captured a an {_CAMERAS}".split())
-_BAD = frozenset(["bad", "extra", "missing", "deformed", "mutated"])
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
@@ -182,9 +181,8 @@ class Prompt:
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
         taken: Taken = defaultdict(list)
-        if not rest.isascii():
-            taken["emoji"] += _EMOJI.findall(rest)
-            rest = _EMOJI.sub(" ", rest)
+        taken["emoji"] += _EMOJI.findall(rest)
+        rest = _EMOJI.sub(" ", rest)
         rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         quotations: list[str] = []
         if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
@@ -330,7 +328,7 @@ def _kind_of(part: str) -> str:
         return ""
     first = words[0].strip(",.:[]()")
     is_lens = first in _LENSES or first[:1] in "f0123456789" or first[:3] == "iso"
-    if (is_lens and _LENS.fullmatch(bare)) or (first in _BAD and _BAD_PARTS.fullmatch(bare)):
+    if (is_lens and _LENS.fullmatch(bare)) or _BAD_PARTS.fullmatch(bare):
         return "quality"
     if first not in _QUALITY_AND_BESIDE:
         return ""

@@ -157,7 +157,8 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
     except PqppError:
         raise
     except ValueError as error:  # a subset or split that is not there
-        raise BenchmarkError(f"{place}: {in_a_line(error, named=False)}") from None
+        reason = in_a_line(error, named=False)
+        raise BenchmarkError(f"{place} cannot be loaded ({reason}); name another") from None
     except datasets.exceptions.DatasetGenerationCastError:
         line = f"{place} holds files of different columns; name one subset, or keep one sort there"
         raise BenchmarkError(line) from None
