@@ -137,6 +137,7 @@ def test_piped_tables_are_known_by_their_content(monkeypatch):
     for text, prompts in (
         ('id,Caption\n1,"a cat, asleep"\n', ["a cat, asleep"]),
         ("prompt\na cat\n", ["a cat"]),
+        ("sep=;\nid;prompt\n1;a cat\n", ["a cat"]),
         ('{"prompt": "a cat"}\n{"prompt": "a dog"}\n', ["a cat", "a dog"]),
         ("a cat, a text\n[a dog]\n", ["a cat, a text", "[a dog]"]),
         ("[a cat] in snow\n", ["[a cat] in snow"]),

@@ -42,6 +42,8 @@ SAVED = {  # as the editor saves it
 FILES = {
     "blocks.txt": ("\n".join(map(BLOCK.format, PROMPTS)), LINES),
     "comfyui.json": (graph("a cat"), ["a cat"]),
+    "mark.txt": ("\ufeff" + BLOCK.format("a cat").replace("\n", "\r\n"), ["a cat"]),
+    "body.json": ({"client_id": "x", "prompt": graph("a cat")}, ["a cat"]),
     "saved.json": (SAVED, ["a cat"]),
     "invokeai.json": ({"positive_prompt": "a cat", "negative_prompt": "x", "seed": 1}, ["a cat"]),
     "civitai.json": (
@@ -61,7 +63,7 @@ FILES = {
 def test_files_of_generators(tmp_path, name):
     content, prompts = FILES[name]
     text = content if isinstance(content, str) else json.dumps(content)
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, newline="")
     assert read_texts(str(tmp_path / name)) == prompts
 
 
@@ -88,4 +90,10 @@ def test_a_graph_that_turns_in_a_circle_ends(tmp_path):
     circle = {"1": node("KSampler", positive=["2", 0]), "2": node("A", a=["2", 0], b=["1", 0])}
     (tmp_path / "a.json").write_text(json.dumps(circle))
     with pytest.raises(FileError, match="no column 'prompt'"):
+        read_texts(str(tmp_path / "a.json"))
+
+
+def test_a_damaged_graph_is_one_line(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(SAVED | {"links": [[1]]}))
+    with pytest.raises(FileError, match=r"a\.json: not as a generator writes it .*; save it again"):
         read_texts(str(tmp_path / "a.json"))
