@@ -403,7 +403,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     style = ""
     for _ in range(_MOST_STYLES):
         tail = part[-_LONGEST_STYLE:].lower().strip(" ()")
-        if not ("by" in tail or "style" in tail or tail[tail.rfind(" ") + 1 :] in _names()[3]):
+        last = tail.rsplit(None, 1)[-1:]
+        if "by" not in tail and "style" not in tail and _names()[3].isdisjoint(last):
             break
         ending, whole = _patterns()
         if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):
