@@ -9,7 +9,7 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
 from pqpp_datasets.registration import register
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained, in_a_line
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
 from pqpp_files.paths import expanded, inside_of
@@ -95,10 +95,11 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
 
     if taken := [name for name, value in options.items() if value is not None]:
         raise BenchmarkError(f"`{taken[0]}`: {place} was saved by save_to_disk and takes none")
-    for state in Path(place).rglob("state.json"):
-        for file in read_json(state)["_data_files"]:
-            inside_of(state.parent, file["filename"])
-    saved = datasets.load_from_disk(place)
+    with explained(f"{place} is damaged", "save it again", BenchmarkError):
+        for state in Path(place).rglob("state.json"):
+            for file in read_json(state)["_data_files"]:
+                inside_of(state.parent, file["filename"])
+        saved = datasets.load_from_disk(place)
     if split is None:
         return saved
     known = list(saved) if isinstance(saved, dict) else []

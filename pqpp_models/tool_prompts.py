@@ -4,6 +4,7 @@ Images and pasted blocks of the Stable Diffusion web UI (`parameters`, as Civita
 graphs of ComfyUI, metadata of InvokeAI, answers of Civitai's API, and parts of DiffusionDB.
 """
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -39,17 +40,20 @@ def read_tool_prompts(source: Input) -> list[str] | None:
         >>> read_tool_prompts(Input(path))
         ['a cat']
     """
-    found: list[str] = []
-    if source.suffix in ("", ".txt"):
-        found = _of_blocks(source.read().decode("utf-8-sig", "replace"))
-    elif source.suffix in (".png", ".json"):
-        with explained(f"{source.name}: not as a generator writes it", "save it again"):
-            is_image = source.suffix == ".png"
-            found = _of_image(source.name) if is_image else _of_json(parse_json(source.read()))
-        if is_image and not found:
-            raise FileError(f"{source.name}: the image holds no prompt; name one as it was saved")
+    found, value = [], None
+    with explained(f"{source.name}: a damaged file of an image generator", "save it again"):
+        if source.suffix in ("", ".txt"):
+            found = _of_blocks(source.read().decode("utf-8-sig", "replace"))
+        elif source.suffix == ".png":
+            found = _of_image(source.name)
+        elif source.suffix == ".json":
+            with contextlib.suppress(FileError):  # the reader of tables says what is wrong
+                value = parse_json(source.read())
+            found = _of_json(value)
     if found:
-        say_assumed(source.name, f"{how_many(len(found), 'prompt')} alone, from a generator's file")
+        say_assumed(source.name, f"{how_many(len(found), 'prompt')} of an image generator")
+    elif source.suffix == ".png":
+        raise FileError(f"{source.name} holds no prompt; name an image as its generator saved it")
     return found or None
 
 
@@ -63,7 +67,9 @@ def _of_image(path: str) -> list[str]:
 
 def _of_blocks(text: str) -> list[str]:
     """Return the prompts of pasted blocks, of which each ends with a line of settings."""
-    blocks = _SETTINGS.split(text)[:-1]
+    *blocks, rest = _SETTINGS.split(text)
+    if rest.strip():  # lines of prompts, of which some hold settings
+        return []
     prompts = [block.partition("\nNegative prompt:")[0].strip() for block in blocks]
     return [" ".join(prompt.split("\n")) for prompt in prompts]
 

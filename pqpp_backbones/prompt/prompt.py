@@ -32,7 +32,7 @@ SET_ASIDE = (
 
 _SIGNS = frozenset("\"'`“„«‘”»「『《*_#>[](){}<|~+\\—–:\n")
 _SIGN = re.compile(r"--|www\.|/imagine|\b(?:AND|BREAK)\b|^\s*(?:[-•]|\d{1,2}[.)])\s")
-_EMOJI = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d\u20e3]+")
+_EMOJI = re.compile("(?:[\U0001f000-\U0001faff\u2600-\u27bf][\ufe0f\u200d]*)+")
 _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]+)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
 _STAND_IN = "\ue010{}\ue011"
 _STOOD_IN = re.compile("\ue010(\\d+)\ue011")
@@ -181,12 +181,12 @@ class Prompt:
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
         taken: Taken = defaultdict(list)
-        taken["emoji"] += _EMOJI.findall(rest)
-        rest = _EMOJI.sub(" ", rest)
         rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         quotations: list[str] = []
         if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
             rest = _without_syntax(rest, taken, quotations)
+        taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
+        rest = _EMOJI.sub(" ", rest)
         rest = _without_repetition(_take_tails(_take_request(rest, taken), taken), taken)
 
         def as_typed(piece: str) -> str:

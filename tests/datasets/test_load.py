@@ -36,6 +36,10 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
     state.write_text(state.read_text().replace("data-", "../saved/train/data-"))
     with pytest.raises(PqppError, match=r"leads out of plain"):
         load_benchmark("plain")
+    for damaged in ("{}", '{"_data_files": [{"filename": 3}]}', "["):
+        state.write_text(damaged)
+        with pytest.raises(PqppError, match=r"^plain.*; .* again"):
+            load_benchmark("plain")
 
 
 @pytest.mark.parametrize(

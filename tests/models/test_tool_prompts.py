@@ -86,6 +86,14 @@ def test_images_with_their_prompts(tmp_path, key, text):
         read_texts(str(path))
 
 
+def test_a_cut_table_and_lines_beside_blocks_are_not_a_generators(tmp_path):
+    (tmp_path / "a.json").write_text('[{"prompt": "a cat"},\n{"prompt": "a d')
+    with pytest.raises(FileError, match=r"a\.json, line 2: not JSON"):
+        read_texts(str(tmp_path / "a.json"))
+    (tmp_path / "a.txt").write_text(BLOCK.format("a cat") + "a bird\n")
+    assert read_texts(str(tmp_path / "a.txt"))[-1] == "a bird"
+
+
 def test_a_graph_that_turns_in_a_circle_ends(tmp_path):
     circle = {"1": node("KSampler", positive=["2", 0]), "2": node("A", a=["2", 0], b=["1", 0])}
     (tmp_path / "a.json").write_text(json.dumps(circle))
@@ -95,5 +103,5 @@ def test_a_graph_that_turns_in_a_circle_ends(tmp_path):
 
 def test_a_damaged_graph_is_one_line(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(SAVED | {"links": [[1]]}))
-    with pytest.raises(FileError, match=r"a\.json: not as a generator writes it .*; save it again"):
+    with pytest.raises(FileError, match=r"a\.json: a damaged file of .*; save it again"):
         read_texts(str(tmp_path / "a.json"))
