@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from pqpp_backbones.prompt.word_lists import read_word_lists
+
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
 """A pattern of the colours that things are known by."""
 _COLOUR_WORDS = frozenset(COLOURS.replace("gr[ae]y", "gray|grey").split("|"))
@@ -33,8 +35,7 @@ class Conflict(NamedTuple):
 
 @cache
 def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
-    lines = Path(__file__).with_name("usual_colours.txt").read_text("utf-8").splitlines()
-    usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
+    usual = read_word_lists(Path(__file__).with_name("usual_colours.txt"))
     names = "|".join(sorted(usual, key=len, reverse=True))
     ends = (
         r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|in|on|at|of|with|and|or|to|by|from|is|are|for|near"

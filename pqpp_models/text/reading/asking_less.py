@@ -20,6 +20,7 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, places_of_numbers
 from pqpp_backbones.prompt.quoted import QUOTED, text_of
+from pqpp_models.text.reading.words import WORD_LISTS
 
 PLACES = (
     re.compile(
@@ -32,11 +33,7 @@ PLACES = (
     "near",
 )
 """Words for where a thing is beside another, and what says less."""
-_PLACE_NAMES = (
-    "left right front top bottom underneath beneath below above behind under between across "
-    "opposite"
-)
-_PLACE_WORDS = frozenset(_PLACE_NAMES.split())
+_PLACE_WORDS = frozenset(WORD_LISTS["places"])
 _ENDS = (
     "and|or|of|in|on|at|with|by|from|to|for|near|under|over|is|are|was|that|which|who|beside|behind|above"
     "|below|between|next|around|inside|through|sits|stands"
@@ -55,29 +52,9 @@ _MOST_THINGS = 12
 _MOST_COUNTED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
 _MOST_BETWEEN = 4
-_SINGULARS = {
-    "men": "man", "women": "woman", "people": "person", "children": "child", "mice": "mouse",
-    "geese": "goose", "teeth": "tooth", "feet": "foot", "oxen": "ox", "sheep": "sheep",
-    "fish": "fish", "deer": "deer", "aircraft": "aircraft", "cattle": "cow", "salmon": "salmon",
-    "buses": "bus", "potatoes": "potato", "tomatoes": "tomato", "mangoes": "mango",
-    "heroes": "hero", "cookies": "cookie", "movies": "movie", "zombies": "zombie",
-    "brownies": "brownie", "selfies": "selfie", "hoodies": "hoodie",
-    "wolves": "wolf", "knives": "knife", "leaves": "leaf", "loaves": "loaf", "shelves": "shelf",
-}  # fmt: skip
-# What ends the name of a thing, and what is measured, not counted.
-_ENDS_THING_WORDS = """
-and or of in on at with by from to for is are was were has have that which who near under over
-between behind beside above below next around inside as than but while not no
-. ; : ! ? ( )
-d k century quarters
-years year months weeks days hours minutes seconds dollars euros meters metres miles kilometers
-kilometres inches pixels percent degrees mm cm km mph hz ounces pounds grams acres stories storeys
-"""
-_ENDS_THING = frozenset(_ENDS_THING_WORDS.split())
-_NAMED_WORDS = (
-    "number no route chapter size level version page flight bus boeing room highway formula mark"
-)
-_NAMED = frozenset(_NAMED_WORDS.split())
+_SINGULARS = dict(pair.split("=") for pair in WORD_LISTS["plurals"])
+_ENDS_THING, _NAMED = frozenset(WORD_LISTS["ends_thing"]), frozenset(WORD_LISTS["named"])
+"""What ends the name of a thing or is measured, not counted, and what a number names."""
 _YEARS = range(1500, 2100)
 
 
