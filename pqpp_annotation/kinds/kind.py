@@ -28,12 +28,14 @@ class ShownImage:
     Attributes:
         id: By which answers are kept; no page is told, as it follows the order of the table.
         width: As it is shown; `height` likewise.
+        tall: Height of the image as a share of what is shown, bars and all.
     """
 
     id: int
     sha256: str
     width: int
     height: int
+    tall: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class Vote:
         width: Of the image's file, in its own pixels; 0 where the answer is about the item.
         height: The same.
         orientation: Of EXIF, 1 to 8: people saw the image turned by it.
+        frame: Where the turned image's left, top, right and bottom were in what people saw.
     """
 
     prompt_id: str
@@ -88,6 +91,7 @@ class Vote:
     width: int = 0
     height: int = 0
     orientation: int = 1
+    frame: Sequence[float] = (0.0, 0.0, 1.0, 1.0)
 
     def columns(self, *names: str) -> dict[str, Any]:
         """Return some of these as the columns of an export's row."""

@@ -25,7 +25,10 @@ _REPLACED = update(Answer).where(
 _COUNTED = update(Item).where(Item.id == bindparam("item")).values(done=Item.done + 1)
 SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
 """The model of an image as exports say it."""
-_FILE = (Asset.file_width.label("width"), Asset.file_height.label("height"), Asset.orientation)
+_FILE = (
+    *(Asset.file_width.label("width"), Asset.file_height.label("height")),
+    *(Asset.orientation, Asset.frame),
+)
 
 
 @dataclass(frozen=True)

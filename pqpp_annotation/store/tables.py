@@ -25,7 +25,12 @@ Role = Annotated[str, mapped_column(Text, default="annotator")]
 class StudyTable(DeclarativeBase):
     """What all tables share."""
 
-    type_annotation_map: ClassVar = {str: Text, float: Double, dict[str, Any]: JSON}
+    type_annotation_map: ClassVar = {
+        str: Text,
+        float: Double,
+        dict[str, Any]: JSON,
+        list[float]: JSON,
+    }
 
 
 class StudyRow(StudyTable):
@@ -62,6 +67,8 @@ class Asset(StudyTable):
         shown: Hash of the copy that is shown, by which the folder of copies names it.
         orientation: What EXIF says of the file as it was found, 1 to 8.
         file_width: Of the file as it was found, in its own pixels; `file_height` likewise.
+        frame: Where left, top, right and bottom of the upright file are in the copy, in fractions
+            of its sides; below 0 or above 1 what the copy has not.
     """
 
     __tablename__ = "asset"
@@ -75,6 +82,7 @@ class Asset(StudyTable):
     orientation: Mapped[int]
     file_width: Mapped[int]
     file_height: Mapped[int]
+    frame: Mapped[list[float]]
 
 
 class Item(StudyTable):

@@ -105,7 +105,10 @@ def shown_of(db: Transaction, assignment: Row) -> ShownItem:
     return ShownItem(
         assignment=assignment.id,
         prompt=item.prompt,
-        images=tuple(ShownImage(key, i.sha256, i.width, i.height) for key, i in shown.items()),
+        images=tuple(
+            ShownImage(key, i.sha256, i.width, i.height, min(1.0, i.frame[3] - i.frame[1]))
+            for key, i in shown.items()
+        ),
         answers=current_answers(db, assignment.id),
         purpose=item.purpose,
         detail=item.detail,

@@ -1,8 +1,8 @@
 """The images of a study: found, opened, hashed and copied before anybody is asked.
 
-People see copies: upright, in sRGB, with nothing but their pixels. A copy lies in a folder beside
-the study file under the hash of its own bytes. Only these are sent to a browser: the file as it
-was found may say which model made it.
+People see copies: upright, in sRGB, of one size and type, with nothing but their pixels. A copy
+lies in a folder beside the study file under the hash of its own bytes. Only these are sent to a
+browser: the file as it was found may say which model made it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.study.strip import stripped
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
-from pqpp_files.foreign.images import image_header, open_image
+from pqpp_files.foreign.images import FORMATS, image_header, open_image
 from pqpp_files.paths import expanded
 from pqpp_files.table_formats import batches
 from pqpp_files.write_beside import write_whole
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
 
 
 MOST_PIXELS = 100_000_000
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
-"""What every browser shows; the content tells the type, not the name."""
 _QUALITY = {"quality": 95, "subsampling": 0}
-_SRGB = "sRGB"
+_BARS = (127, 127, 127)
+_NEAR = 0.05  # a gamma so near to that of sRGB is sRGB
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +50,25 @@ class CheckedImage:
     orientation: int
     file_width: int
     file_height: int
+    frame: list[float]
 
 
 def blind_copy(
-    content: bytes, location: str, image_size: int | None = None
+    content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
     """Return what is known of an image, and its copy as people see it; or what is wrong with it.
 
-    The pixels stay as they are, bit by bit, where they are upright, in sRGB and of the size that is
-    wanted; else they are encoded anew: a JPEG as JPEG, all others without loss as PNG, and images
-    of one size all as JPEG, as the type tells the model too.
+    A copy is written from pixels that are upright and in sRGB: on a square canvas as JPEG, or as
+    PNG with the pixels of the file, so that neither notes nor the type tell the model.
 
     Args:
         content: The file as it was found; `location` says where.
-        image_size: Pixels of the longer side of every copy; as the file has it if left out.
+        image_size: Pixels of a side of the canvas; None for a copy of the file's size.
+        fit: `pad` shows the whole image with grey bars, `crop` the middle that fills the canvas.
 
     Example:
         >>> blind_copy(b"<svg/>", "a.svg")
-        'it is no image in PNG, JPEG, WEBP, GIF'
+        'it is no image in PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
 
@@ -77,29 +76,27 @@ def blind_copy(
         header = image_header(content)
     except FileError:
         return f"it is no image in {', '.join(FORMATS)}"
-    kind = "JPEG" if header.format == "MPO" else header.format
-    if kind not in FORMATS:
-        return f"it is no image in {', '.join(FORMATS)}"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
         return f"it has {size[0] * size[1]:,} pixels; {MOST_PIXELS:,} are allowed"
     try:
-        image = open_image(content)  # whole: a truncated one has a whole header
+        image = _in_srgb(open_image(content), content)  # whole: a truncated one has a whole header
     except FileError as error:
         return f"it is damaged ({str(error)[:120]})"
-    profile, copy = image.info.pop("icc_profile", None), None
-    converted = None if profile is None else _in_srgb(image, profile)
-    if converted is None and header.orientation == 1 and image_size is None and kind != "GIF":
-        with contextlib.suppress(ValueError):  # an animation, or laid out as Pillow forgives
-            copy = stripped(content, kind)
-    if copy is None:
-        image = converted or image
-        kind = "JPEG" if kind == "JPEG" or image_size else "PNG"
-        if image_size is not None:
-            scale = image_size / max(image.size)
-            width, height = (max(1, round(side * scale)) for side in image.size)
-            image = image.resize((width, height), images.Resampling.LANCZOS)
-        copy = _encoded(image, kind)
+    frame = [0.0, 0.0, 1.0, 1.0]
+    if image_size is not None:
+        scale = image_size / (max if fit == "pad" else min)(size)
+        width, height = (max(1, round(side * scale)) for side in size)
+        left, top = (image_size - width) // 2, (image_size - height) // 2
+        frame = [one / image_size for one in (left, top, left + width, top + height)]
+        canvas = images.new("RGB", (image_size, image_size), _BARS)
+        canvas.paste(image.resize((width, height), images.Resampling.LANCZOS), (left, top))
+        image = canvas
+    kind = "PNG" if image_size is None else "JPEG"
+    file = io.BytesIO()
+    bare = images.frombytes("RGB", image.size, image.tobytes())  # whose notes are left behind
+    bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
+    copy = file.getvalue()
     file_width, file_height = size[::-1] if header.orientation > 4 else size
     return CheckedImage(
         sha256=hashlib.sha256(content).hexdigest(),
@@ -112,34 +109,50 @@ def blind_copy(
         orientation=header.orientation,
         file_width=file_width,
         file_height=file_height,
+        frame=frame,
     ), copy
 
 
-def _in_srgb(image: Image, profile: bytes) -> Image | None:
-    """Return an image in sRGB; None where it is, or where nothing can be made of its profile."""
+def _in_srgb(image: Image, content: bytes) -> Image:
+    """Return an image in sRGB, by the numbers of its profile or else of PNG's gAMA.
+
+    Where nothing can be made of its profile, and where it changes no colour by more than one level,
+    the image stays as it is.
+    """
+    from PIL import Image as images
     from PIL import ImageCms
 
-    try:
-        own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        if own.profile.xcolor_space.strip() != "RGB" or _SRGB in (
-            own.profile.profile_description or ""
-        ):
-            return None
-        converted = ImageCms.profileToProfile(image, own, ImageCms.createProfile(_SRGB))
-    except (ImageCms.PyCMSError, OSError, TypeError, ValueError):
-        return None
-    if converted is not None:
-        converted.info.pop("icc_profile", None)
-    return converted
+    gamma = 0 if "srgb" in image.info else image.info.get("gamma", 0)
+    if profile := image.info.get("icc_profile"):
+        try:
+            own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
+            transform = ImageCms.buildTransform(own, ImageCms.createProfile("sRGB"), mode, "RGB")
+            steps = range(0, 256, 17)
+            colours = bytes(n for red in steps for green in steps for blue in steps
+                            for n in (red, green, blue))  # fmt: skip
+            some = images.frombytes("RGB", (len(steps) ** 2, len(steps)), colours)
+            if mode == "RGB" and _difference(some, ImageCms.applyTransform(some, transform)) <= 1:
+                return image
+            return ImageCms.applyTransform(
+                image if mode == "RGB" else open_image(content, mode), transform
+            )
+        except (ImageCms.PyCMSError, OSError, TypeError, ValueError):
+            return image
+    if gamma <= 0 or abs(gamma * 2.2 - 1) < _NEAR:
+        return image
+    light = [(level / 255) ** (1 / gamma) for level in range(256)]
+    levels = [
+        12.92 * one if one <= 0.0031308 else 1.055 * one ** (1 / 2.4) - 0.055 for one in light
+    ]
+    return image.point([round(255 * level) for level in levels] * 3)
 
 
-def _encoded(image: Image, kind: str) -> bytes:
-    from PIL import Image as images
+def _difference(first: Image, second: Image) -> int:
+    from PIL import ImageChops
 
-    bare = images.frombytes("RGB", image.size, image.tobytes())  # whose notes are left behind
-    file = io.BytesIO()
-    bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
-    return file.getvalue()
+    extrema = ImageChops.difference(first, second).getextrema()
+    return max(high for _, high in extrema)
 
 
 class Copies:
@@ -251,7 +264,7 @@ def _checked(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 def copied(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
     """Keep the copy of an image, and return what is known of it, or what is wrong with it."""
-    found = blind_copy(content, location, study.image_size)
+    found = blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found
     image, copy = found
@@ -270,8 +283,8 @@ def unique(images: Iterable[CheckedImage]) -> list[CheckedImage]:
     """Return each content once, the first of those with one hash.
 
     Example:
-        >>> a = CheckedImage("5f", "a.png", "image/png", 8, 6, 75, "7c", 1, 8, 6)
-        >>> b = CheckedImage("5f", "b.png", "image/png", 8, 6, 75, "7c", 1, 8, 6)
+        >>> about = ("image/png", 8, 6, 75, "7c", 1, 8, 6, [0.0, 0.0, 1.0, 1.0])
+        >>> a, b = (CheckedImage("5f", name, *about) for name in ("a.png", "b.png"))
         >>> [one.location for one in unique([a, b])]
         ['a.png']
     """

@@ -1,6 +1,7 @@
 """Making a study from a table of prompts and their images, and adding prompts to it."""
 
 import contextlib
+import logging
 import os
 import random
 import re
@@ -11,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.study.images import CheckedImage, checked_images, seen_from, unique
+from pqpp_annotation.study.blindness import models_told_apart
+from pqpp_annotation.study.images import (
+    CheckedImage,
+    checked_images,
+    copies_of,
+    seen_from,
+    unique,
+)
 from pqpp_annotation.study.sources import fetch_images, is_address
 from pqpp_annotation.study.study import Study, read_study, study_of
 from pqpp_datasets.own_benchmark.options import FLAGS
@@ -280,6 +288,13 @@ def make_study(
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 raise AnnotationError(f"{file}: all items are control or training; add others")
+            by_model: dict[str, list[CheckedImage]] = {}
+            known = {image.sha256: image for image in images}
+            for one in (one for item in items for one in item.images):
+                if one.model and not one.is_reference:
+                    by_model.setdefault(one.model, []).append(known[one.sha256])
+            if told := models_told_apart(by_model, copies_of(study)):
+                logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", told)
             try:
                 create_store(study, items, images, is_first=True)
                 write_whole(place, _yaml_of(study))

@@ -193,7 +193,10 @@ class ShownTask:
         """Return what a kind's script is told; not what made an image, nor that it is a control."""
         shown, study, names = self._shown, self._visit.study, self._names
         images = [
-            {"id": names[i.id], "url": self._url(i.id), "width": i.width, "height": i.height}
+            {
+                **{"id": names[i.id], "url": self._url(i.id)},
+                **{"width": i.width, "height": i.height, "tall": i.tall},
+            }
             for i in shown.images
         ]
         return {

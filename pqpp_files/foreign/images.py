@@ -15,9 +15,9 @@ from pqpp_files.errors import FileError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF")
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF", "AVIF")
 """As Pillow calls them. Others start programs (EPS), or come from no camera and no generator."""
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
 """Of the files that are taken for images where a folder is looked through."""
 _ORIENTATION = 0x0112  # the tag of EXIF
 _TURNS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}

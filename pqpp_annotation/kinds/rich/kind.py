@@ -117,14 +117,17 @@ def _pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
     """Return fractions of an image as [row, column], within it.
 
     They are pixels of the file as it is stored: where EXIF has it turned to be seen, the turn is
-    undone. They are rounded so that a click in the middle of a pixel is that pixel exactly: a disk
-    takes in what is just as far away as its radius.
+    undone, and so are bars and cuts; a point on a bar goes to the image's edge. They are rounded so
+    that a click in the middle of a pixel is that pixel exactly: a disk takes in what is just as far
+    away as its radius.
     """
 
     def place(fraction: float, size: int) -> float:
         return min(max(round(fraction * size - 0.5, 6), 0.0), size - 1.0)
 
-    stored = [_STORED[vote.orientation](x, y) for x, y in points]
+    left, top, right, bottom = vote.frame
+    inside = [((x - left) / (right - left), (y - top) / (bottom - top)) for x, y in points]
+    stored = [_STORED[vote.orientation](x, y) for x, y in inside]
     return [[place(y, vote.height), place(x, vote.width)] for x, y in stored]
 
 

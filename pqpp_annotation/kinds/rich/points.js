@@ -16,11 +16,12 @@ function shape(tag, attributes) {
 }
 
 /** Draw the disks of each kind, [{name, points}], over an image. */
-export function drawPoints(drawing, {width, height}, kinds) {
+export function drawPoints(drawing, {width, height, tall}, kinds) {
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  drawing.dataset.radius = height * tall * RADIUS;
   const cross = drawing.querySelector(".cross");
   drawing.replaceChildren(...kinds.flatMap(({name, points}) => points.flatMap(([x, y]) => {
-    const at = {cx: x * width, cy: y * height, r: height * RADIUS};
+    const at = {cx: x * width, cy: y * height, r: drawing.dataset.radius};
     return [shape("circle", {...at, class: "halo"}), shape("circle", {...at, class: `disk ${name}`})];
   })), ...(cross ? [cross] : []));
 }
@@ -36,7 +37,7 @@ export function follow({canvas, image, drawing}, api, add) {
     for (const name of ["halo", "line"]) {
       cross.append(
         shape("path", {class: name, d: `M${at.x * width} 0V${height}M0 ${at.y * height}H${width}`}),
-        shape("circle", {class: name, cx: at.x * width, cy: at.y * height, r: height * RADIUS}),
+        shape("circle", {class: name, cx: at.x * width, cy: at.y * height, r: drawing.dataset.radius}),
       );
     }
     drawing.append(cross);

@@ -260,7 +260,7 @@ def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client
     join(client)
     image = state_of(client)["task"]["images"][0]
     answer = client.get(image["url"])
-    assert answer.status_code == 200 and answer.headers["content-type"] == "image/png"
+    assert answer.status_code == 200 and answer.headers["content-type"] == "image/jpeg"
     assert "immutable" in answer.headers["cache-control"]
     here = image["url"].rpartition("/")[0]
     for path in ("..%2f..%2fetc%2fpasswd", "study.yaml", "0" * 24, "%00", "A" * 64):

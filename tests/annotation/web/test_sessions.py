@@ -293,7 +293,7 @@ def test_the_owner_decides_on_a_page_of_the_person(store):
     page = client.get(f"/owner/people/{ann}")
     assert page.status_code == 200 and page.text.count("<tr>") == 9
     source = re.search(r'src="(/owner/images/[^"]+)"', page.text)[1]
-    assert client.get(source).headers["content-type"] == "image/png"
+    assert client.get(source).headers["content-type"] == "image/jpeg"
     form = {"csrf": token_of(page)}
     for decision in ("refuse", "accept", "stop", "resume", "reopen", "rules", "sign-out"):
         answered = client.post(f"/owner/people/{ann}", data={**form, "decision": decision})

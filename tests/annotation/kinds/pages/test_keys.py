@@ -129,7 +129,7 @@ def test_linked_prompts_on_demand(serve, visitor):
     assert linked.locator(".linked-prompt").inner_text() == "a cat"
     assert (
         linked.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)")
-        == 400
+        == 768
     )
     press(page, "l")
     assert not linked.locator("img").is_visible()

@@ -1,0 +1,73 @@
+"""What still tells models apart on the copies that people see, though names and notes are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pqpp_annotation.study.images import CheckedImage, Copies
+from pqpp_files.foreign.images import open_image
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FEWEST, MOST = 20, 100
+"""Images of a model that are compared: at least and at most."""
+SIGNS = ("width", "height", "red", "green", "blue", "contrast", "sharpness")
+_TOLD, _FOLDS, _RIDGE = 0.75, 5, 1.0
+
+
+def models_told_apart(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
+    """Say how surely, and by what, models are told apart without looking at what is shown.
+
+    Two models at a time, a ridge regression on `SIGNS`, the width and height of the image within
+    its bars, mean colours, contrast and the mean step between neighbouring pixels, is fitted to
+    four fifths of the images and asked about the others. The pair that it tells best is named, if
+    it is right about three quarters or more.
+
+    Args:
+        images: By model. Those with fewer than 20 are left out; of more than 100 the first count.
+        copies: What people are shown.
+    """
+    signs = {
+        model: np.array([_signs_of(image, copies) for image in some[:MOST]])
+        for model, some in images.items()
+        if len(some) >= FEWEST
+    }
+    found = [(*_accuracy(signs[a], signs[b]), a, b) for a, b in combinations(sorted(signs), 2)]
+    if not found or max(found)[0] < _TOLD:
+        return None
+    right, sign, first, second = max(found)
+    return (
+        f"by {sign} and the like a judge could tell {first} from {second} in {right:.0%} of their "
+        "images, whatever these show"
+    )
+
+
+def _signs_of(image: CheckedImage, copies: Copies) -> list[float]:
+    left, top, right, bottom = image.frame
+    shown = np.asarray(open_image(copies.read(image.shown)), float)
+    grey = shown.mean(axis=2)
+    steps = np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()
+    sizes = ((right - left) * image.width, (bottom - top) * image.height)
+    return [*np.log(sizes), *shown.mean(axis=(0, 1)), grey.std(), np.log(steps + 0.1)]
+
+
+def _accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:
+    """Return the mean share of each that is recognised when left out, and the best single sign."""
+    rows, side = np.concatenate([first, second]), np.r_[-np.ones(len(first)), np.ones(len(second))]
+    rows = (rows - rows.mean(axis=0)) / (rows.std(axis=0) + 1e-9)
+    apart = np.abs(rows[side > 0].mean(axis=0) - rows[side < 0].mean(axis=0))
+    rows = np.column_stack([rows, np.ones(len(rows))])
+    fold, told = np.r_[: len(first), : len(second)] % _FOLDS, np.zeros(len(rows))
+    for number in range(_FOLDS):
+        known = rows[fold != number]
+        gram = known.T @ known + _RIDGE * np.eye(known.shape[1])
+        weights = np.linalg.solve(gram, known.T @ side[fold != number])
+        told[fold == number] = rows[fold == number] @ weights
+    is_right = told * side > 0
+    right = (is_right[side > 0].mean() + is_right[side < 0].mean()) / 2
+    return float(right), SIGNS[int(apart.argmax())]
