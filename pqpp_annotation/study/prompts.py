@@ -91,7 +91,7 @@ def read_items(
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> with read_items(study, folder / "prompts.csv") as (items, images):
         ...     [(one.prompt, one.purpose) for one in items], [(i.width, i.height) for i in images]
-        ([('a cat', 'work')], [(8, 6)])
+        ([('a cat', 'work')], [(768, 768)])
     """
     table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
 
@@ -265,7 +265,7 @@ def make_study(
         >>> store = open_store(study)
         >>> shown = next_item(store, add_person(store, "ann").id)
         >>> shown.prompt, [(image.width, image.height) for image in shown.images]
-        ('a cat', [(8, 6)])
+        ('a cat', [(768, 768)])
         >>> store.close()
     """
     from pqpp_annotation.store.database import create_store, drop_store
