@@ -58,7 +58,7 @@ _NETWORK = re.compile(
     r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
 )
 _WILDCARD = re.compile(r"__[\w/*-]+?__")
-_TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)")
+_TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)", re.IGNORECASE)
 _UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])")
 _SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
 _ESCAPED = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}

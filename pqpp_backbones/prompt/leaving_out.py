@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from pqpp_backbones.prompt.numbers import places_of_numbers
 from pqpp_backbones.prompt.quoted import places_of_texts
+from pqpp_backbones.prompt.word_lists import read_word_lists
 
 # Several words that are one; of any other word the data say what it is.
 _TOKEN = re.compile(
@@ -27,13 +28,7 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:['’.-][^\W_]+)*|(?P<mark>[^\w\s])",
     re.I,
 )
-_WORDS = {
-    name: frozenset(words.split())
-    for name, words in (
-        line.split(":")
-        for line in (Path(__file__).parent / "grammar.txt").read_text("utf-8").splitlines()[1:]
-    )
-}
+_WORDS = read_word_lists(Path(__file__).with_name("grammar.txt"))
 _AN = re.compile(r"(?!(?:uni|use|euro|one|ufo|ukul))[aeiou]|8|11\b|18\b|hour|honest|heir", re.I)
 _MOST, _MOST_ATOMS = 64, 200
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, places_of_texts, without_wrapping
+from pqpp_backbones.prompt.word_lists import read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ SET_ASIDE = (
 """What is set aside, by kind."""
 
 _SIGNS = frozenset("\"'`“„«‘”»「『《*_#>[](){}<|~+\\—–:\n")
-_SIGN = re.compile(r"--|www\.|/imagine|\b(?:AND|BREAK)\b|^\s*(?:[-•]|\d{1,2}[.)])\s")
+_SIGN = re.compile(
+    r"--|www\.|/imagine|\d(?i:girl|boy)|\b(?:AND|BREAK)\b|^\s*(?:[-•]|\d{1,2}[.)])\s"
+)
 _EMOJI = re.compile("(?:[\U0001f000-\U0001faff\u2600-\u27bf][\ufe0f\u200d]*)+")
 _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]+)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
 _STAND_IN = "\ue010{}\ue011"
@@ -67,38 +70,16 @@ _THANKS = re.compile(
 # added to prompts by design, light and detail change how well images show their prompts by less
 # than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) do more:
 # these stay with the content.
-_QUALITY_WORDS = """
-masterpiece quality high-quality high-resolution high-res high-detail detail details detailed
-ultra-detailed hyper-detailed highly-detailed hyperdetailed ultradetailed resolution highres
-absurdres hires hd fhd qhd uhd hdr 2k 4k 8k 16k 32k 720p 1080p 2160p realistic photorealistic
-photo-realistic hyperrealistic hyper-realistic ultrarealistic ultra-realistic photorealism
-hyperrealism hyper-realism sharp focus depth dof bokeh dslr slr grain lighting volumetric
-illumination occlusion scattering raytracing ray rtx octane unreal ue4 ue5 vray v-ray redshift
-render artstation deviantart cgsociety trending award-winning awardwinning award photography raw
-lowres
-"""
-_QUALITY = frozenset(_QUALITY_WORDS.split())
-_BESIDE_WORDS = """
-masterpieces best good high highest top great amazing ultra super hyper very extremely highly
-insanely incredibly max maximum intricate intricately res realism lifelike sharpness crisp clear
-focused in-focus field film cinematic light soft studio dramatic global ambient subsurface rim
-tracing traced path engine blender cycles arnold 3d cgi renders rendered rendering pixiv behance
-featured winning professional professionally photograph photo composition perfect stunning
-beautiful skin textures texture bad worst low jpeg artifacts extra missing deformed wallpaper
-unity contest winner on of and in 4 5
-"""
-_QUALITY_AND_BESIDE = _QUALITY.union(_BESIDE_WORDS.split())
-_LAST = "2k 4k 8k 16k 32k uhd hdr masterpiece artstation deviantart render engine"
-_LAST_WORDS = frozenset(_LAST.split())
-_CAMERAS = "canon nikon sony fujifilm fuji leica hasselblad kodak portra arri alexa panasonic lumix"
+_TAILS = read_word_lists(Path(__file__).with_name("tails.txt"))
+_QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    rf"(?:(?:{'|'.join(_CAMERAS.split())})"
+    rf"(?:(?:{'|'.join(sorted(_TAILS['camera']))})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
 )
-_LENSES = frozenset(f"shot taken captured a an {_CAMERAS}".split())
+_LENSES = _TAILS["camera"].union(("shot", "taken", "captured", "a", "an"))
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
@@ -118,18 +99,12 @@ _WITHOUT = re.compile(
 )
 _BETWEEN = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
 _WORD = re.compile(r"[^\s,()\[\]]+")
-_PROSE_WORDS = "a an the of on in at with and is are to for from by under over near"
-_OF_PROSE = frozenset(_PROSE_WORDS.split())
 _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 
 # In AGIQA-3K, where styles were added to prompts by design, images show a prompt as well with a
 # style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is set aside.
-_NO_NAME_WORDS = """
-the a an my his her its our their this that some one two three night day candle light hand foot
-side moonlight firelight sunlight sea water train bus car boat bike default itself himself
-"""
-_NO_NAME = rf"(?!(?:{'|'.join(_NO_NAME_WORDS.split())})\b)"
+_NO_NAME = rf"(?!(?:{'|'.join(sorted(_TAILS['no_name']))})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
 _MADE = (
@@ -140,6 +115,7 @@ _NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:h
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
 _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|holding)\s).)+"
+_FROM = r"(?:from|in)\s+the\s+(?:early\s+|mid\s+|late\s+)?(?:1\d|20)?\d0['’]?s"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
 """Words that stand before a style that no comma sets off; fewer are no content."""
@@ -229,7 +205,9 @@ class Prompt:
         [True, False]
         """
         parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
-        plain = sum(_OF_PROSE.isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts)
+        plain = sum(
+            _TAILS["prose"].isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts
+        )
         has_tags = any(kind == "tag" for kind, _ in self.set_aside)
         return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
 
@@ -333,7 +311,7 @@ def _kind_of(part: str) -> str:
     if first not in _QUALITY_AND_BESIDE:
         return ""
     words = [word.strip(".:") for word in _WORD.findall(bare.lower())]
-    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _QUALITY.isdisjoint(words)
+    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return "quality" if is_quality else ""
 
 
@@ -341,7 +319,7 @@ def _without_ending(part: str, endings: Taken) -> str:
     """Take away what ends a part without a comma: "a train 8k", "a dog without watermark"."""
     words = part.lower().split()
     # The patterns are slow, and few parts end so.
-    if not words or not (words[-1] in _LAST_WORDS or "engine" in words or "without" in words):
+    if not words or not (words[-1] in _TAILS["last"] or "engine" in words or "without" in words):
         return part
     for kind, pattern in (("quality", _ENDING), ("unwanted", _WITHOUT)):
         match = pattern.search(part)
@@ -374,7 +352,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = _any_of(way for way in ways if " " in way or "-" in way)
     ending = re.compile(
-        rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE})$"
+        rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
         rf"|{_NOT_DONE}\s+(?i:by\s+(?:{_any_of(names)}))$"
         rf"|{_NO_ARTICLE}\s+(?i:(?:{_any_of([*styles, *ways])})\s+style|{apart})$"
     )
@@ -404,7 +382,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     for _ in range(_MOST_STYLES):
         tail = part[-_LONGEST_STYLE:].lower().strip(" ()")
         last = tail.rsplit(None, 1)[-1:]
-        if "by" not in tail and "style" not in tail and _names()[3].isdisjoint(last):
+        is_dated = tail.endswith(("0s", "0's", "0’s"))
+        if not (is_dated or "by" in tail or "style" in tail or _names()[3].intersection(last)):
             break
         ending, whole = _patterns()
         if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):

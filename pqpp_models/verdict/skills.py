@@ -22,6 +22,7 @@ from pqpp_backbones.prompt.quoted import places_of_texts
 from pqpp_models.text.reading.asking_less import (
     PLACES,
     counts_in,
+    is_couple,
     listed,
     with_shorter_lists,
     with_usual_colours,
@@ -93,9 +94,10 @@ def skills_in(prompt: str) -> list[PromptSkill]:
             skills.append(PromptSkill(name, says, plain))
 
     counts = [
-        (_in_words(number), start, end)
-        for number, start, end, _ in counts_in(masked.lower())
-        if number > 1 and not _NO_COUNT.match(masked, start)
+        (_in_words(count.number), count.start, count.end)
+        for count in counts_in(masked.lower())
+        if count.number > 1 and not is_couple(masked.lower(), count)
+        if not _NO_COUNT.match(masked, count.start)
     ]
     shorter, conflicts = with_shorter_lists(text), conflicts_in(text)
     edits: list[tuple[int, int, str]] = []

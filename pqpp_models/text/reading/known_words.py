@@ -29,7 +29,7 @@ from pqpp_backbones.prompt.numbers import NUMBER_WORDS
 from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import language_of
-from pqpp_models.text.reading.words import FUNCTION_WORDS, without_accents
+from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, without_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
@@ -67,21 +67,6 @@ _CODE = re.compile(
     r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
     r"|[^\W\d_]\d+[^\W\d_]"
 )
-# What holds sentences of other languages together, less what is an English word too; then words of
-# code and of texts that fill a page.
-_ODD_WORDS = """
-un una uno unos unas el los las lo la del de en con por para y que es su al como entre
-sobre desde um uma uns umas da dos das em nas nos com ao pelo pela não le les des du une et dans sur
-avec pour qui au aux ce cette ses est der das dem ein eine einer eines einem einen und mit auf
-ist von vom zu zum zur für nicht auch il gli della dei delle nel nella che di sul sulla het
-een op met te voor naar niet aan zijn na nad przy jest się ve bir bu ile için och på med som av
-till det ett og til af ja egy az és și pe cu din yang dengan ke dari itu ang ng sa của trên một
-ek ka ki mein hai se
-def elif int bool str len null nan undefined const var func struct typedef printf println async
-await enum regex stdout stderr args argv kwargs sudo npm localhost div href src img http https www
-html css php json xml sql api url utf lorem ipsum dolor amet consectetur asdf qwerty"""
-ODD = frozenset(_ODD_WORDS.split())
-"""Words that tell of other languages and of code."""
 
 
 class WordsRead(NamedTuple):
@@ -272,7 +257,7 @@ class KnownWords:
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
-        if word in ODD:
+        if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
         level = self._level_of(word)
         if level >= _IN_WORDNET * _LEVELS:

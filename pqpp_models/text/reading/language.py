@@ -6,8 +6,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from pqpp_backbones.prompt.quoted import QUOTED
+from pqpp_backbones.prompt.word_lists import read_word_lists
 
 _SCRIPTS = {
     "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "CJK": "Chinese",
@@ -15,36 +17,8 @@ _SCRIPTS = {
     "DEVANAGARI": "Hindi or a language in its script", "BENGALI": "Bengali", "THAI": "Thai",
     "HEBREW": "Hebrew", "GREEK": "Greek", "TAMIL": "Tamil", "TELUGU": "Telugu",
 }  # fmt: skip
-# Articles, prepositions, pronouns and forms of "to be", less what is an English word too.
-_FUNCTION_WORDS = """
-German: der das ein eine einer eines einem einen und mit auf ist sind im vom zum zur für nicht über
- unter vor neben hinter zwischen auch sich aus bei zwei drei vier am dem den wird sitzt steht
-French: le les des du une un et dans sur avec pour qui au aux ce cette ses est sont à sous près deux
- trois quatre devant derrière entre par en la il elle leur son sa plusieurs chez
-Spanish: el los las una un unos unas y con por para en del al su sobre dos tres cuatro junto entre
- bajo está están que de la es cerca detrás delante lleno
-Portuguese: o os um uma uns umas e com por para em no na nos nas do da dos das ao sobre dois duas
- três quatro está estão que de perto entre sob num numa
-Italian: il lo gli un uno una e con per su in di della del dello dei delle nel nella sul sulla al
- alla due tre quattro sono che tra fra sopra sotto vicino degli
-Dutch: het een en met op voor naar van bij zijn niet aan uit twee drie vier onder naast tussen de te
-Polish: w na z i do się jest są oraz przy pod nad przed obok dwa dwie trzy cztery ze po
-Turkish: bir ve ile bu için üzerinde altında yanında içinde iki üç dört olan çok
-Indonesian: di yang dan dengan untuk dari ke pada sebuah seekor seorang dua tiga empat sedang atas
-Swedish: och en ett med som av på är till för två tre fyra under bredvid framför det att i
-Vietnamese: một và của trên với cho các là những trong có hai ba bốn đang
-"""
-_LANGUAGES = {
-    name: frozenset(words.split())
-    for name, _, words in (
-        line.partition(":") for line in _FUNCTION_WORDS.strip().replace("\n ", " ").split("\n")
-    )
-}
-_ENGLISH_WORDS = (
-    "a an the of on in with and at to is are by for from it its his her their this that as up out "
-    "some while there into has have no not under over near behind two three four"
-)
-_ENGLISH = frozenset(_ENGLISH_WORDS.split())
+_LANGUAGES = read_word_lists(Path(__file__).with_name("languages.txt"))
+_ENGLISH = _LANGUAGES.pop("English")
 _LETTERS = {
     "ß": "German", "ä": "German", "ö": "German", "ü": "German", "ñ": "Spanish", "¿": "Spanish",
     "í": "Spanish", "ó": "Spanish", "œ": "French", "è": "French", "ê": "French", "ù": "French",

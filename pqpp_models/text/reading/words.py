@@ -11,11 +11,13 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.prompt.numbers import UNITS
+from pqpp_backbones.prompt.word_lists import read_word_lists
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _QUOTED = re.compile(r'"[^"]+"|“[^”]+”|(?:^|\s)\'[^\']+\'')
@@ -24,30 +26,10 @@ _NUMBERS = {word: number for number, word in enumerate(UNITS[:13])}
 _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twenty": 20}
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 
-_KINDS = """
-negation no not without none nothing never neither nor isn't aren't doesn't don't cannot absent
-missing empty except nobody excluding lacking
-
-place left right above below under underneath beneath behind beside between over near next inside
-outside top bottom middle front back across opposite against around upside
-
-colour red blue green yellow black white brown orange purple pink gray grey silver gold golden
-violet cyan magenta turquoise
-
-lettering text word words sign says saying said written reads letters letter titled labeled labelled
-caption spelling spells slogan reading logo
-
-comparison more less fewer many twice half quarter times equal than most least same larger smaller
-bigger taller only or if unless either instead every each both all
-
-person person man woman people boy girl men women child children baby lady guy kid kids he she
-
-function a an the of on in with and at to is are by for from it its his her their that this as up
-out some while there into has have having be was were s very
-"""
-_WORDS_OF = {kind: frozenset(words) for kind, *words in map(str.split, _KINDS.split("\n\n"))}
+WORD_LISTS = read_word_lists(Path(__file__).with_name("words.txt"))
+"""What kinds of words there are, by name."""
 FUNCTION_WORDS = frozenset().union(
-    *(_WORDS_OF[kind] for kind in ("function", "place", "negation", "comparison"))
+    *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
 )
 _TABLE_BITS, _PAIR_BITS = 17, 21
 _STEPS_A_DOUBLING = 12
@@ -216,7 +198,7 @@ def _numbers(words: Sequence[str]) -> list[int]:
 
 def _count(words: Sequence[str], kind: str) -> int:
     """Return how many words of a kind there are, three at most."""
-    return min(sum(map(_WORDS_OF[kind].__contains__, words)), 3)
+    return min(sum(map(WORD_LISTS[kind].__contains__, words)), 3)
 
 
 def _has_lettering(prompt: str, words: Sequence[str]) -> bool:
