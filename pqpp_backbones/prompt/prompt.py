@@ -14,12 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, places_of_texts, without_wrapping
-from pqpp_backbones.prompt.word_lists import read_word_lists
+from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ _THANKS = re.compile(
 # added to prompts by design, light and detail change how well images show their prompts by less
 # than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) do more:
 # these stay with the content.
-_TAILS = read_word_lists(Path(__file__).with_name("tails.txt"))
+_TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
@@ -150,8 +148,8 @@ class Prompt:
             text: As typed. Of more than 20,000 characters the first ones are read.
 
         >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
-        >>> prompt.content, prompt.numbers, prompt.unwanted
-        ('three cats on a mat', (3,), ('dogs',))
+        >>> prompt.content, prompt.unwanted
+        ('three cats on a mat', ('dogs',))
         >>> [kind for kind, _ in prompt.set_aside]
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
@@ -220,11 +218,6 @@ class Prompt:
         """
         return tuple(text for text, _, _ in places_of_texts(self.content))
 
-    @cached_property
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers of things, in order; those inside quotation marks are text."""
-        return numbers_in(QUOTED.sub(" ", self.content))
-
 
 def _without_syntax(text: str, taken: Taken, quotations: list[str]) -> str:
     """Take away marks; a stand-in is put for each quotation, whose text is drawn as it is."""
@@ -249,12 +242,9 @@ def _without_repetition(text: str, taken: Taken) -> str:
     rows = zip(words, words[1:], words[2:], strict=False)
     if not any(before.endswith(word) and after.startswith(word) for before, word, after in rows):
         return text
+    from pqpp_backbones.prompt.dialects import taking
 
-    def take(match: re.Match[str]) -> str:
-        taken["repetition"].append(match[0])
-        return match[1]
-
-    return _REPEATED.sub(take, text)
+    return taking(_REPEATED, text, taken["repetition"], r"\1")
 
 
 def _take_request(text: str, taken: Taken) -> str:
@@ -333,8 +323,7 @@ def _without_ending(part: str, endings: Taken) -> str:
 def _names() -> tuple[list[str], list[str], list[str], frozenset[str]]:
     """Return ways to make a picture, styles, artists, and the words that these end in."""
     ways, styles, artists = (
-        (Path(__file__).parent / name).read_text("utf-8").splitlines()[1:]
-        for name in ("ways.txt", "styles.txt", "artists.txt")
+        read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
     )
     return ways, styles, artists, frozenset(name.split()[-1] for name in [*ways, *artists])
 

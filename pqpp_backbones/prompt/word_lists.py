@@ -3,12 +3,23 @@
 from pathlib import Path
 
 
-def read_word_lists(path: Path) -> dict[str, frozenset[str]]:
-    """Return the lists of a file by name: lines as ``name: words``, which indented lines go on.
+def read_lines(beside: str, name: str) -> list[str]:
+    """Return the lines of a file beside a module, without those that begin with ``#``.
 
-    >>> sorted(read_word_lists(Path(__file__).with_name("grammar.txt"))["article"])[:3]
+    >>> read_lines(__file__, "styles.txt")[:2]
+    ['1920s', '1930s']
+    """
+    lines = Path(beside).with_name(name).read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
+    """Return lists of words by name: lines as ``name: words``, which indented lines go on.
+
+    >>> sorted(read_word_lists(__file__, "grammar.txt")["article"])[:3]
     ['a', 'an', 'another']
     """
-    lines = path.read_text("utf-8").replace("\n ", " ").splitlines()
-    parts = (line.partition(":") for line in lines if not line.startswith("#"))
-    return {name: frozenset(words.split()) for name, _, words in parts}
+    lines = "\n".join(read_lines(beside, name)).replace("\n ", " ").split("\n")
+    return {
+        name: frozenset(words.split()) for name, words in (line.split(": ", 1) for line in lines)
+    }

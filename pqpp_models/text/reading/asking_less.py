@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, places_of_numbers
-from pqpp_backbones.prompt.quoted import QUOTED, text_of
+from pqpp_backbones.prompt.quoted import QUOTED, masked, text_of
 from pqpp_models.text.reading.words import WORD_LISTS
 
 PLACES = (
@@ -33,10 +33,7 @@ PLACES = (
     "near",
 )
 """Words for where a thing is beside another, and what says less."""
-_ENDS = (
-    "and|or|of|in|on|at|with|by|from|to|for|near|under|over|is|are|was|that|which|who|beside|behind|above"
-    "|below|between|next|around|inside|through|sits|stands"
-)
+_ENDS = "|".join(sorted(WORD_LISTS["ends_name"]))
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
 _SEPARATOR = r"(?:, and | and |, )"
@@ -51,15 +48,7 @@ _MOST_THINGS = 12
 _MOST_COUNTED = 2
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|[.;:!?()]")
 _MOST_BETWEEN = 4
-_SINGULARS = {
-    "men": "man", "women": "woman", "people": "person", "children": "child", "mice": "mouse",
-    "geese": "goose", "teeth": "tooth", "feet": "foot", "oxen": "ox", "sheep": "sheep",
-    "fish": "fish", "deer": "deer", "aircraft": "aircraft", "cattle": "cow", "salmon": "salmon",
-    "buses": "bus", "potatoes": "potato", "tomatoes": "tomato", "mangoes": "mango",
-    "heroes": "hero", "cookies": "cookie", "movies": "movie", "zombies": "zombie",
-    "brownies": "brownie", "selfies": "selfie", "hoodies": "hoodie",
-    "wolves": "wolf", "knives": "knife", "leaves": "leaf", "loaves": "loaf", "shelves": "shelf",
-}  # fmt: skip
+_SINGULARS = dict(pair.split("/") for pair in sorted(WORD_LISTS["singulars"]))
 _YEARS = range(1500, 2100)
 _FLOCK = re.compile(r"\b(?:flock|herd|swarm|crowd|group|bunch)s? of\b")
 
@@ -85,11 +74,10 @@ def counts_in(text: str) -> tuple[Count, ...]:
     """
     if not _DIGIT.search(text) and _COUNTING.isdisjoint(_LETTERS.findall(text)):
         return ()
-    quotations = [match.span() for match in QUOTED.finditer(text)]
+    text = masked(text)
     counts: list[Count] = []
     for number in places_of_numbers(text):
-        is_text = any(start < number.start < end for start, end in quotations)
-        if not number.value or is_text or _is_name(text, *number):
+        if not number.value or _is_name(text, *number):
             continue
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
         if number.value == 1:
@@ -200,11 +188,7 @@ def _lowered(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple
     return tuple("".join((*chosen, rest)) for chosen in product(*ways))
 
 
-_NO_NAMES = (
-    "of|is|are|was|has|way|another|and|or|with|on|in|at|that|who|by|to|for|from|more|side|half|third"
-    "|hundred|thousand|million"
-)
-_NAME_AFTER_ONE = re.compile(rf" (?!(?:{_NO_NAMES})\b)([a-z])[a-z]+")
+_NAME_AFTER_ONE = re.compile(rf" (?!(?:{'|'.join(sorted(WORD_LISTS['no_name']))})\b)([a-z])[a-z]+")
 _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
@@ -219,8 +203,9 @@ _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
 )
-_DOZENS = "eggs|roses|donuts|doughnuts|bagels|cookies|oysters|cupcakes"
-_BY_THE_DOZEN = re.compile(rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{_DOZENS})\b)")
+_BY_THE_DOZEN = re.compile(
+    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{'|'.join(sorted(WORD_LISTS['dozens']))})\b)"
+)
 
 
 def with_plain_numbers(text: str) -> list[str]:
@@ -330,11 +315,9 @@ def with_plain_places(text: str) -> list[str]:
     pattern, plainly = PLACES
     if WORD_LISTS["beside"].isdisjoint(_LETTERS.findall(text.lower())):
         return [text]
-    parts, at = [], 0
-    for quotation in QUOTED.finditer(text):
-        parts += [pattern.sub(plainly, text[at : quotation.start()]), quotation[0]]
-        at = quotation.end()
-    plain = "".join([*parts, pattern.sub(plainly, text[at:])])
+    plain = text
+    for place in reversed([*pattern.finditer(masked(text))]):
+        plain = plain[: place.start()] + plainly + plain[place.end() :]
     return [text] if plain == text else [plain, text]
 
 

@@ -288,13 +288,12 @@ class KnownWords:
         Raises:
             ValueError: the arrays have other types or shapes than those of `KNOWN_WORDS_TENSORS`.
         """
-        if not set(KNOWN_WORDS_TENSORS) & set(tensors):
+        found = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
+        if not found:
             return None
-        for name, kind in KNOWN_WORDS_TENSORS.items():
-            array = tensors.get(name)
-            if array is None or (str(array.dtype), array.shape) != kind:
-                raise ValueError(f"{name} is not the known words' array")
-        return cls(*(tensors[name] for name in KNOWN_WORDS_TENSORS))
+        if {k: (str(v.dtype), v.shape) for k, v in found.items()} != KNOWN_WORDS_TENSORS:
+            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} are not those of known words")
+        return cls(*found.values())
 
 
 def repeats(words: Sequence[str]) -> bool:

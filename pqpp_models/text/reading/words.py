@@ -11,7 +11,6 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ _NUMBERS = {word: number for number, word in enumerate(UNITS[:13])}
 _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twenty": 20}
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 
-WORD_LISTS = read_word_lists(Path(__file__).with_name("words.txt"))
+WORD_LISTS = read_word_lists(__file__, "words.txt")
 """What kinds of words there are, by name."""
 FUNCTION_WORDS = frozenset().union(
     *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
