@@ -61,7 +61,7 @@ _WHOLE_WEIGHT = 4
 _LONGEST, _CACHED, _TEXTS = 100, 200_000, 20_000
 _ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
 
-_ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
+_ENDINGS = tuple(WORD_LISTS["endings"])
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[^\w\s.,;:!?'\"()\-“”‘&/…%–—°]|_")
 _CODE = re.compile(
     r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_backbones.prompt.word_lists import read_word_lists

@@ -11,6 +11,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
