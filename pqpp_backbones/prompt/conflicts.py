@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import read_word_lists
+from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists
 
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
 """A pattern of the colours that things are known by."""
@@ -35,12 +34,11 @@ class Conflict(NamedTuple):
 
 @cache
 def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
-    usual = read_word_lists(Path(__file__).with_name("usual_colours.txt"))
+    lines = read_lines(__file__, "usual_colours.txt")
+    usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
     names = "|".join(sorted(usual, key=len, reverse=True))
-    ends = (
-        r"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|in|on|at|of|with|and|or|to|by|from|is|are|for|near"
-    )
-    ends += r"|under|over|that|behind|beside|next|above|below|has|as|inside|against|who|without)\b)"
+    after = "|".join(sorted(read_word_lists(__file__, "grammar.txt")["after"]))
+    ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
     return usual, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"
         rf"\b(?P<thing>{names})(?P<plural>e?s)?\b(?:\s+with\s+(?P<part>{COLOURS})\s+(?:{_PARTS})\b|{ends})"

@@ -9,34 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pqpp_backbones.prompt.word_lists import read_lines
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import parse_json
 
 Taken = dict[str, list[str]]
 """What was taken away of a prompt, by kind, and as ``unwanted`` what it does not want."""
 
-_NUMBER = r"-?(?:\d+(?:\.\d+)?|\.\d+)"
-_ADDRESSES = r"(?:(?:https?://\S+|random|\d{3,})\s*)+"
-_VALUES = {
-    r"ar|aspect": r"\d+(?:\.\d+)?\s*[:x/]\s*\d+(?:\.\d+)?",
-    r"v|version": r"\d+(?:\.\d+)?[a-z]?",
-    r"style": r"[\w-]+",
-    r"stylize|stylise|s|chaos|c|seed|sameseed|quality|q|stop|weird|w|iw|sw|cw|ow|sv|niji|repeat|r|exp"
-    r"|steps|cfg|scale|strength|width|height":
-    _NUMBER,
-    r"sref|cref|oref": _ADDRESSES,
-    r"profile|personalize|p": r"(?:[a-z]*\d\w*\s*)+",
-    r"motion": r"low|high",
-    r"tile|turbo|fast|relax|raw|beta|hd|sd|video|loop|draft|stealth|public|uplight|upbeta|creative|test|testp":
-    "",
-}  # fmt: skip
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
-_FLAG = re.compile(
-    rf"{_DASHES}(?:"
-    + "|".join(rf"(?:{names})(?![a-z])\s*(?:{value})?" for names, value in _VALUES.items())
-    + ")",
-    re.IGNORECASE,
+_FLAGS = (
+    rf"(?:{names})(?![a-z])\s*(?:{value})?"
+    for names, value in (line.split("\t") for line in read_lines(__file__, "flags.txt"))
 )
+_FLAG = re.compile(rf"{_DASHES}(?:{'|'.join(_FLAGS)})", re.IGNORECASE)
 _WITHOUT = re.compile(
     rf"{_DASHES}(?:no|negative[_-]prompt)\s+(.+?)(?=\s+(?:--|[—–])\w|$)", re.IGNORECASE | re.DOTALL
 )
@@ -58,7 +43,7 @@ _NETWORK = re.compile(
     r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
 )
 _WILDCARD = re.compile(r"__[\w/*-]+?__")
-_TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)")
+_TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)", re.IGNORECASE)
 _UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])")
 _SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
 _ESCAPED = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
@@ -105,7 +90,7 @@ def take_command(text: str, taken: Taken) -> str:
     if match and match.end() < len(text):
         taken["command"].append(match[0].strip())
         text = text[match.end() :]
-    return _taking(_SENDER, text, taken["command"])
+    return taking(_SENDER, text, taken["command"])
 
 
 def take_request_body(text: str, taken: Taken) -> str:
@@ -127,15 +112,15 @@ def take_flags(text: str, taken: Taken) -> str:
     """Take away flags with their values; what follows ``--no`` goes to what is not wanted."""
     taken["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _parts_of(match[1])]
     for pattern in (_WITHOUT, _FLAG):
-        text = _taking(pattern, text, taken["flag"], " ")
+        text = taking(pattern, text, taken["flag"], " ")
     return text
 
 
 def take_networks(text: str, taken: Taken) -> str:
     """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
-    text = _taking(_NETWORK, text, taken["extra network"], " ")
-    text = _taking(_WILDCARD, text, taken["wildcard"], " ")
-    return _taking(_SCORE, text, taken["quality"], " ")
+    text = taking(_NETWORK, text, taken["extra network"], " ")
+    text = taking(_WILDCARD, text, taken["wildcard"], " ")
+    return taking(_SCORE, text, taken["quality"], " ")
 
 
 def take_markdown(text: str, taken: Taken) -> str:
@@ -181,15 +166,15 @@ def take_weights(text: str, taken: Taken) -> str:
         plain = plain.replace(mark, stand_in)
     # Where all is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
-        plain = _taking(_JOINED, plain, marks, ", ")
-    plain = _taking(_LAST_WEIGHT, plain, marks) if plain != text else plain
+        plain = taking(_JOINED, plain, marks, ", ")
+    plain = taking(_LAST_WEIGHT, plain, marks) if plain != text else plain
     plain = _inside_out((_BRACKETS,), plain, marks, _scheduled)
     plain = _inside_out((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
     plain = _inside_out((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
-    plain = _taking(_OPEN_WEIGHTED, plain, marks, r"\1")
-    plain = _taking(_PLUSSES, plain, marks)
+    plain = taking(_OPEN_WEIGHTED, plain, marks, r"\1")
+    plain = taking(_PLUSSES, plain, marks)
     if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
-        plain = _taking(_ROUND, plain, marks)
+        plain = taking(_ROUND, plain, marks)
     if plain == text:
         return text
     for mark, stand_in in _ESCAPED.items():
@@ -208,14 +193,14 @@ def _scheduled(match: re.Match[str]) -> str:
 
 def read_tags(text: str, taken: Taken) -> str:
     """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
-    text = _taking(_TAG, text, taken["tag"], r"\1 \2")
-    return _taking(_UNDERSCORES, text, taken["tag"], lambda match: match[0].replace("_", " "))
+    text = taking(_TAG, text, taken["tag"], r"\1 \2")
+    return taking(_UNDERSCORES, text, taken["tag"], lambda match: match[0].replace("_", " "))
 
 
 Instead = str | Callable[[re.Match[str]], str]
 
 
-def _taking(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
+def taking(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
     """Put something in the place of each match; what was there is told, of many words ``…``."""
 
     def take(match: re.Match[str]) -> str:
@@ -233,7 +218,7 @@ def _inside_out(
     for _ in range(_MOST_NESTED):
         before = text
         for pattern in patterns:
-            text = _taking(pattern, text, marks, instead)
+            text = taking(pattern, text, marks, instead)
         if text == before:
             break
     return text

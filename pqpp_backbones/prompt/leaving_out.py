@@ -10,8 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from itertools import islice
-from pathlib import Path
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from pqpp_backbones.prompt.numbers import places_of_numbers
@@ -28,10 +27,7 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:['’.-][^\W_]+)*|(?P<mark>[^\w\s])",
     re.I,
 )
-_WORDS = {
-    name: frozenset(words)
-    for name, words in read_word_lists(Path(__file__).with_name("grammar.txt")).items()
-}
+_WORDS = read_word_lists(__file__, "grammar.txt")
 _AN = re.compile(r"(?!(?:uni|use|euro|one|ufo|ukul))[aeiou]|8|11\b|18\b|hour|honest|heir", re.I)
 _MOST, _MOST_ATOMS = 64, 200
 
@@ -107,14 +103,10 @@ def _with_names(content: str, tokens: list[_Token]) -> list[_Token]:
     if not any(token.kind == "word" and token.text.islower() for token in tokens):
         return tokens
     joined: list[_Token] = []
-    for token in tokens:
-        is_name = token.kind == "word" and token.text[0].isupper()
-        before = joined[-1] if joined else None
-        if is_name and before and before.kind == "word" and before.text[0].isupper():
-            text = content[before.start : token.end]
-            joined[-1] = _Token(text, before.start, token.end, "word")
-        else:
-            joined.append(token)
+    for is_name, row in groupby(tokens, lambda one: one.kind == "word" and one.text[0].isupper()):
+        run = list(row)
+        start, end = run[0].start, run[-1].end
+        joined += [_Token(content[start:end], start, end, "word")] if is_name else run
     return joined
 
 

@@ -31,23 +31,18 @@ class Number(NamedTuple):
     end: int
 
 
-def numbers_in(text: str) -> tuple[int, ...]:
-    """Return the numbers of a text in order; what stands in quotation marks is to be left out.
+def places_of_numbers(text: str) -> tuple[Number, ...]:
+    """Return the numbers of a text in order, with their places.
 
     ``one`` counts before a thing, not in "one of the dogs"; times, years of a decade, ordinals and
-    fractions are no numbers of things.
-
-    >>> numbers_in("one hundred and one dogs, 1,000 cats, a dozen eggs and a pair of shoes")
-    (101, 1000, 12, 2)
-    """
-    return tuple(number.value for number in places_of_numbers(text))
-
-
-def places_of_numbers(text: str) -> tuple[Number, ...]:
-    """Return the same with their places; an article before "dozen" or "hundred" belongs to it.
+    fractions are no numbers of things. An article before "dozen" or "hundred" belongs to it. What
+    stands in quotation marks is to be left out.
 
     >>> places_of_numbers("a hundred dogs and 3 cats")
     (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
+    >>> text = "one hundred and one dogs, 1,000 cats, a dozen eggs and a pair of shoes"
+    >>> [number.value for number in places_of_numbers(text)]
+    [101, 1000, 12, 2]
     """
     matches = list(_TOKEN.finditer(text))
     tokens = [match[0].lower() for match in matches]

@@ -14,12 +14,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.numbers import numbers_in
 from pqpp_backbones.prompt.quoted import QUOTED, places_of_texts, without_wrapping
-from pqpp_backbones.prompt.word_lists import read_word_lists
+from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -32,7 +30,9 @@ SET_ASIDE = (
 """What is set aside, by kind."""
 
 _SIGNS = frozenset("\"'`“„«‘”»「『《*_#>[](){}<|~+\\—–:\n")
-_SIGN = re.compile(r"--|www\.|/imagine|\b(?:AND|BREAK)\b|^\s*(?:[-•]|\d{1,2}[.)])\s")
+_SIGN = re.compile(
+    r"--|www\.|/imagine|\d(?i:girl|boy)|\b(?:AND|BREAK)\b|^\s*(?:[-•]|\d{1,2}[.)])\s"
+)
 _EMOJI = re.compile("(?:[\U0001f000-\U0001faff\u2600-\u27bf][\ufe0f\u200d]*)+")
 _REPEATED = re.compile(r"(?<![\w'-])([^\W\d_]+)(?:[\s,]+\1(?![\w'-])){2,}", re.IGNORECASE)
 _STAND_IN = "\ue010{}\ue011"
@@ -68,19 +68,16 @@ _THANKS = re.compile(
 # added to prompts by design, light and detail change how well images show their prompts by less
 # than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) do more:
 # these stay with the content.
-_LISTS = {
-    name: frozenset(words)
-    for name, words in read_word_lists(Path(__file__).with_name("tails.txt")).items()
-}
-_QUALITY, _QUALITY_AND_BESIDE = _LISTS["quality"], _LISTS["quality"] | _LISTS["beside"]
+_TAILS = read_word_lists(__file__, "tails.txt")
+_QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    rf"(?:(?:{'|'.join(_LISTS['cameras'])})"
+    rf"(?:(?:{'|'.join(sorted(_TAILS['camera']))})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
 )
-_LENSES = _LISTS["cameras"] | {"shot", "taken", "captured", "a", "an"}
+_LENSES = _TAILS["camera"].union(("shot", "taken", "captured", "a", "an"))
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
@@ -105,7 +102,7 @@ _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 # In AGIQA-3K, where styles were added to prompts by design, images show a prompt as well with a
 # style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is set aside.
-_NO_NAME = rf"(?!(?:{'|'.join(_LISTS['no_name'])})\b)"
+_NO_NAME = rf"(?!(?:{'|'.join(sorted(_TAILS['no_name']))})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
 _MADE = (
@@ -116,6 +113,7 @@ _NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:h
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
 _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|holding)\s).)+"
+_FROM = r"(?:from|in)\s+the\s+(?:early\s+|mid\s+|late\s+)?(?:1\d|20)?\d0['’]?s"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
 """Words that stand before a style that no comma sets off; fewer are no content."""
@@ -150,8 +148,8 @@ class Prompt:
             text: As typed. Of more than 20,000 characters the first ones are read.
 
         >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
-        >>> prompt.content, prompt.numbers, prompt.unwanted
-        ('three cats on a mat', (3,), ('dogs',))
+        >>> prompt.content, prompt.unwanted
+        ('three cats on a mat', ('dogs',))
         >>> [kind for kind, _ in prompt.set_aside]
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
@@ -206,7 +204,7 @@ class Prompt:
         """
         parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
         plain = sum(
-            _LISTS["prose"].isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts
+            _TAILS["prose"].isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts
         )
         has_tags = any(kind == "tag" for kind, _ in self.set_aside)
         return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
@@ -219,11 +217,6 @@ class Prompt:
         ('Deep Learning',)
         """
         return tuple(text for text, _, _ in places_of_texts(self.content))
-
-    @cached_property
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers of things, in order; those inside quotation marks are text."""
-        return numbers_in(QUOTED.sub(" ", self.content))
 
 
 def _without_syntax(text: str, taken: Taken, quotations: list[str]) -> str:
@@ -249,12 +242,9 @@ def _without_repetition(text: str, taken: Taken) -> str:
     rows = zip(words, words[1:], words[2:], strict=False)
     if not any(before.endswith(word) and after.startswith(word) for before, word, after in rows):
         return text
+    from pqpp_backbones.prompt.dialects import taking
 
-    def take(match: re.Match[str]) -> str:
-        taken["repetition"].append(match[0])
-        return match[1]
-
-    return _REPEATED.sub(take, text)
+    return taking(_REPEATED, text, taken["repetition"], r"\1")
 
 
 def _take_request(text: str, taken: Taken) -> str:
@@ -311,7 +301,7 @@ def _kind_of(part: str) -> str:
     if first not in _QUALITY_AND_BESIDE:
         return ""
     words = [word.strip(".:") for word in _WORD.findall(bare.lower())]
-    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _QUALITY.isdisjoint(words)
+    is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return "quality" if is_quality else ""
 
 
@@ -319,7 +309,7 @@ def _without_ending(part: str, endings: Taken) -> str:
     """Take away what ends a part without a comma: "a train 8k", "a dog without watermark"."""
     words = part.lower().split()
     # The patterns are slow, and few parts end so.
-    if not words or not (words[-1] in _LISTS["last"] or "engine" in words or "without" in words):
+    if not words or not (words[-1] in _TAILS["last"] or "engine" in words or "without" in words):
         return part
     for kind, pattern in (("quality", _ENDING), ("unwanted", _WITHOUT)):
         match = pattern.search(part)
@@ -333,8 +323,7 @@ def _without_ending(part: str, endings: Taken) -> str:
 def _names() -> tuple[list[str], list[str], list[str], frozenset[str]]:
     """Return ways to make a picture, styles, artists, and the words that these end in."""
     ways, styles, artists = (
-        (Path(__file__).parent / name).read_text("utf-8").splitlines()[1:]
-        for name in ("ways.txt", "styles.txt", "artists.txt")
+        read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
     )
     return ways, styles, artists, frozenset(name.split()[-1] for name in [*ways, *artists])
 
@@ -352,7 +341,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = _any_of(way for way in ways if " " in way or "-" in way)
     ending = re.compile(
-        rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE})$"
+        rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
         rf"|{_NOT_DONE}\s+(?i:by\s+(?:{_any_of(names)}))$"
         rf"|{_NO_ARTICLE}\s+(?i:(?:{_any_of([*styles, *ways])})\s+style|{apart})$"
     )
@@ -382,7 +371,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     for _ in range(_MOST_STYLES):
         tail = part[-_LONGEST_STYLE:].lower().strip(" ()")
         last = tail.rsplit(None, 1)[-1:]
-        if "by" not in tail and "style" not in tail and _names()[3].isdisjoint(last):
+        is_dated = tail.endswith(("0s", "0's", "0’s"))
+        if not (is_dated or "by" in tail or "style" in tail or _names()[3].intersection(last)):
             break
         ending, whole = _patterns()
         if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from pqpp_backbones.prompt.word_lists import read_lines
+
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
 
@@ -26,13 +28,7 @@ QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PA
 
 Each way begins with its mark, so that a text without one is searched fast.
 """
-_SURFACE = (
-    r"(?:sign|poster|banner|label|shirt|sweater|hoodie|hat|cap|mug|cup|sticker|billboard|board|"
-    r"blackboard|whiteboard|chalkboard|screen|marquee|graffiti|card|note|badge|button|cake|"
-    r"neon(?: sign| light)?|text|lettering|caption|headline|logo|cover|tattoo|plaque|letter|plate|"
-    r"door ?mat|balloon|flag|paper|book|scroll|storefront|tombstone|gravestone)s?"
-)
-"""What texts stand on, so that a text in small letters is one where such a thing says it."""
+_SURFACE = rf"(?:{'|'.join(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
@@ -67,6 +63,15 @@ _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")
 def text_of(match: re.Match[str]) -> str:
     """Return the text of a quotation."""
     return match[match.lastindex or 0].strip()
+
+
+def masked(text: str) -> str:
+    r"""Return a text as long as it is, with nothing to read where its quotations stand.
+
+    >>> masked("a 'no' sign").replace("\ue000", "_")
+    'a ____ sign'
+    """
+    return QUOTED.sub(lambda match: "\ue000" * len(match[0]), text)
 
 
 class WantedText(NamedTuple):

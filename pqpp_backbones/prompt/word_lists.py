@@ -1,17 +1,25 @@
-"""Lists of words in files beside the code that reads prompts."""
+"""Lists of words, which are data and stand in files beside the code that reads them."""
 
 from pathlib import Path
 
 
-def read_word_lists(file: Path) -> dict[str, list[str]]:
-    """Return lists of words by name.
+def read_lines(beside: str, name: str) -> list[str]:
+    """Return the lines of a file beside a module, without those that begin with ``#``.
 
-    A line is ``name: word word ...``, and goes on in lines that begin with a blank; ``#`` begins a
-    comment.
-
-    >>> read_word_lists(Path(__file__).with_name("grammar.txt"))["particles"][:2]
-    ['up', 'out']
+    >>> read_lines(__file__, "styles.txt")[:2]
+    ['1920s', '1930s']
     """
-    lines = file.read_text("utf-8").replace("\n ", " ").splitlines()
-    named = (line.partition(":") for line in lines if not line.startswith("#"))
-    return {name: words.split() for name, _, words in named}
+    lines = Path(beside).with_name(name).read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
+def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
+    """Return lists of words by name: lines as ``name: words``, which indented lines go on.
+
+    >>> sorted(read_word_lists(__file__, "grammar.txt")["article"])[:3]
+    ['a', 'an', 'another']
+    """
+    lines = "\n".join(read_lines(beside, name)).replace("\n ", " ").split("\n")
+    return {
+        name: frozenset(words.split()) for name, words in (line.split(": ", 1) for line in lines)
+    }

@@ -106,8 +106,7 @@ class Explanation:
         ]
         return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
 
-    def _repr_html_(self) -> str:
-        return self.as_html()
+    _repr_html_ = as_html
 
     def as_table(self) -> pd.DataFrame:
         """Return one row a phrase: `phrase`, `start`, `end` and `change`."""

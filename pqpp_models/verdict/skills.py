@@ -10,18 +10,20 @@ patterns; each match has one of the words beside it, and says less by what stand
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from os.path import commonprefix
-from pathlib import Path
 from typing import NamedTuple
 
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import UNITS
 from pqpp_backbones.prompt.quoted import places_of_texts
+from pqpp_backbones.prompt.word_lists import read_lines
 from pqpp_models.text.reading.asking_less import (
     PLACES,
     counts_in,
+    is_couple,
     listed,
     with_shorter_lists,
     with_usual_colours,
@@ -57,9 +59,13 @@ class PromptSkill(NamedTuple):
 
 
 @cache
-def _phrases() -> list[list[str]]:
-    text = Path(__file__).with_name("phrases.txt").read_text("utf-8")
-    return [line.split("\t") for line in text.split("\n")[1:-1]]
+def _phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
+    """Return by skill what asks for it: signs that a text has one of, a pattern, what says less."""
+    phrases = defaultdict(list, {"relation": [([""], *PLACES)]})
+    for line in read_lines(__file__, "phrases.txt"):
+        skill, signs, pattern, less = line.split("\t")
+        phrases[skill].append((signs.split(), re.compile(pattern, re.I), less))
+    return phrases
 
 
 def _in_words(number: int) -> str:
@@ -93,9 +99,10 @@ def skills_in(prompt: str) -> list[PromptSkill]:
             skills.append(PromptSkill(name, says, plain))
 
     counts = [
-        (_in_words(number), start, end)
-        for number, start, end, _ in counts_in(masked.lower())
-        if number > 1 and not _NO_COUNT.match(masked, start)
+        (_in_words(count.number), count.start, count.end)
+        for count in counts_in(masked.lower())
+        if count.number > 1 and not is_couple(masked.lower(), count)
+        if not _NO_COUNT.match(masked, count.start)
     ]
     shorter, conflicts = with_shorter_lists(text), conflicts_in(text)
     edits: list[tuple[int, int, str]] = []
@@ -105,7 +112,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     add("count", f"counts {listed([number for number, _, _ in counts])} things", edits)
     edits = []
     for _, start, end in texts:
-        before, behind = (re.compile(row[2], re.I) for row in _phrases() if row[0] == "text")
+        before, behind = (pattern for _, pattern, _ in _phrases()["text"])
         first = before.search(masked, edits[-1][1] if edits else 0, start)
         last = behind.match(masked, end)
         edits.append((first.start() if first else start, last.end() if last else end, " "))
@@ -114,13 +121,9 @@ def skills_in(prompt: str) -> list[PromptSkill]:
         quoted = f"a text of {sum(len(text.split()) for text, _, _ in texts)} words"
     add("text", f"writes {quoted}", edits)
     for name, says in _SAYS.items():
-        patterns = [PLACES] if name == "relation" else []
-        for skill, signs, pattern, less in _phrases():
-            if skill == name and any(sign in text for sign in signs.split()):
-                patterns.append((re.compile(pattern, re.I), less))
         edits = []
-        for compiled, less in patterns:
-            for match in compiled.finditer(masked):
+        for signs, pattern, less in _phrases()[name]:
+            for match in pattern.finditer(masked) if any(map(text.count, signs)) else ():
                 is_taken = any(one[0] < match.end() and match.start() < one[1] for one in edits)
                 if not (is_taken or _NO_PLACE.match(masked, match.start())):
                     edits.append((*match.span(), match.expand(less)))

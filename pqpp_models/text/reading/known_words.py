@@ -67,8 +67,6 @@ _CODE = re.compile(
     r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
     r"|[^\W\d_]\d+[^\W\d_]"
 )
-ODD = frozenset(WORD_LISTS["odd"])
-"""Words that tell of other languages and of code."""
 
 
 class WordsRead(NamedTuple):
@@ -259,7 +257,7 @@ class KnownWords:
 
     def _value_of(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
-        if word in ODD:
+        if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
         level = self._level_of(word)
         if level >= _IN_WORDNET * _LEVELS:
@@ -290,13 +288,12 @@ class KnownWords:
         Raises:
             ValueError: the arrays have other types or shapes than those of `KNOWN_WORDS_TENSORS`.
         """
-        if not set(KNOWN_WORDS_TENSORS) & set(tensors):
+        found = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
+        if not found:
             return None
-        for name, kind in KNOWN_WORDS_TENSORS.items():
-            array = tensors.get(name)
-            if array is None or (str(array.dtype), array.shape) != kind:
-                raise ValueError(f"{name} is not the known words' array")
-        return cls(*(tensors[name] for name in KNOWN_WORDS_TENSORS))
+        if {k: (str(v.dtype), v.shape) for k, v in found.items()} != KNOWN_WORDS_TENSORS:
+            raise ValueError(f"{' and '.join(KNOWN_WORDS_TENSORS)} are not those of known words")
+        return cls(*found.values())
 
 
 def repeats(words: Sequence[str]) -> bool:

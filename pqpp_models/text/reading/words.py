@@ -26,11 +26,10 @@ _NUMBERS = {word: number for number, word in enumerate(UNITS[:13])}
 _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twenty": 20}
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 
-WORD_LISTS = read_word_lists(Path(__file__).with_name("words.txt"))
-"""Words by what they say."""
-_WORDS_OF = {kind: frozenset(words) for kind, words in WORD_LISTS.items()}
+WORD_LISTS = read_word_lists(__file__, "words.txt")
+"""What kinds of words there are, by name."""
 FUNCTION_WORDS = frozenset().union(
-    *(_WORDS_OF[kind] for kind in ("function", "place", "negation", "comparison"))
+    *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
 )
 _TABLE_BITS, _PAIR_BITS = 17, 21
 _STEPS_A_DOUBLING = 12
@@ -199,7 +198,7 @@ def _numbers(words: Sequence[str]) -> list[int]:
 
 def _count(words: Sequence[str], kind: str) -> int:
     """Return how many words of a kind there are, three at most."""
-    return min(sum(map(_WORDS_OF[kind].__contains__, words)), 3)
+    return min(sum(map(WORD_LISTS[kind].__contains__, words)), 3)
 
 
 def _has_lettering(prompt: str, words: Sequence[str]) -> bool:
