@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MOST_PIXELS = 100_000_000
 _QUALITY = {"quality": 95, "subsampling": 0}
 _BARS = (127, 127, 127)
+_TOLD = 5
 _NEAR = 0.05  # a gamma so near to that of sRGB is sRGB
 
 
@@ -212,8 +213,8 @@ def checked_images(
         Name to what is known of it, in the same order.
 
     Raises:
-        AnnotationError: Images are missing, broken, of another type or too large; names the first,
-            and says how many there are.
+        AnnotationError: Images are missing, broken, of another type or too large; names five, and
+            says how many more there are.
 
     Example:
         >>> from pqpp_annotation.study.study import study_of
@@ -235,8 +236,9 @@ def checked_images(
                 checked |= zip(part, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
-            more = f" (and {len(faults) - 1} more images that cannot be used)" if faults[1:] else ""
-            raise AnnotationError(f"{faults[0]}; correct the table or the folder{more}")
+            more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
+            said = "; ".join(faults[:_TOLD])
+            raise AnnotationError(f"{said}{more}: correct the table or the folder")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.take_back()

@@ -79,6 +79,12 @@ class WayOut(Options):
     url: str | None = option(None, "address to return to")
     code: str | None = option(None, "completion code")
 
+    def __post_init__(self) -> None:
+        """Check the address, which a browser follows."""
+        super().__post_init__()
+        if self.url and not re.match(r"https?://[^/\s]", self.url):
+            raise AnnotationError(f"completion.url {self.url!r:.80}: write it like https://...")
+
 
 @dataclass(kw_only=True)
 class Completion(WayOut):
@@ -153,6 +159,8 @@ class Study(Options):
             raise AnnotationError(f"name {self.name!r:.80}: use a-z, digits and hyphens")
         if not self.database or "://" in self.database:  # a URL may hold a password
             raise AnnotationError("database: name a file, or for a URL put it in a variable: $NAME")
+        if ".." in Path(self.database).parts:
+            raise AnnotationError(f"database {self.database}: name a file beside the study file")
         self.task = self.kind.check_study(self.task)
 
     @cached_property

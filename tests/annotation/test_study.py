@@ -48,6 +48,8 @@ def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
         {"people_per_item": 0},
         {"admission": {"exclude": "all"}},
         {"database": "postgresql://a:b@c/d"},
+        {"database": "../../x.db"},
+        {"completion": {"url": "javascript:alert(1)"}},
     ],
 )
 def test_impossible_settings_are_refused(given):
