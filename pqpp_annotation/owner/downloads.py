@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pqpp_annotation.owner.ledger import PersonRow
 from pqpp_annotation.owner.overview import Watch
-from pqpp_annotation.owner.people import PersonRow
 from pqpp_annotation.protocol.completion import CODE
 
 Rows = Iterator[dict[str, Any]]

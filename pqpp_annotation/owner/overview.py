@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, select
 
-from pqpp_annotation.owner.ledger import Records, read_records, votes_table
-from pqpp_annotation.owner.people import PersonRow, people_rows
+from pqpp_annotation.owner.ledger import PersonRow, Records, people_rows, read_records, votes_table
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import refuse_by_rules, verdicts

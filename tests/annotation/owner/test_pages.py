@@ -23,16 +23,8 @@ from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
 from pqpp_annotation.web.serve import create_app
 
-PAGES = (
-    "",
-    "/people",
-    "/people/2",
-    "/items",
-    "/items/1",
-    "/invitations",
-    "/votes.csv",
-    "/payment.csv",
-)
+PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
+PAGES += ["/votes.csv", "/payment.csv"]
 FORMS = {
     "/pause": {"pause": "yes"},
     "/people/2": {"decision": "refuse", "message": "x"},
@@ -54,9 +46,8 @@ TABLES = ("progress", "votes", "agreement", "annotators", "disputes", "payment")
 
 def begun(folder, **database):
     """A study that some people have begun."""
-    store = small_store(
-        folder, prompts=6, controls=3, payment={"per_item": 0.5, "per_hour": 12}, **database
-    )
+    rule = {"per_item": 0.5, "per_hour": 12}
+    store = small_store(folder, prompts=6, controls=3, payment=rule, **database)
     simulate(store, [Simulated("member", noise=0.0, role="control")])
     manners = {"anna": "honest", "random": "random", "always": "constant"}
     simulate(store, [Simulated(name, manner, noise=0.0) for name, manner in manners.items()])

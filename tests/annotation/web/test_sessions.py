@@ -115,9 +115,8 @@ def test_a_right_password_is_not_counted(store):
     client = client_of(store)
     for _ in range(6):
         form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
-        assert (
-            client.post("/sign-in", data={**form, "password": "correct horse"}).status_code == 303
-        )
+        form["password"] = "correct horse"
+        assert client.post("/sign-in", data=form).status_code == 303
         client.cookies.clear()
 
 
