@@ -12,10 +12,11 @@ from sqlalchemy import Select, Text, cast, func, select
 from pqpp_annotation.protocol.admission import Standings, study_votes
 from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.database import parse_cell
-from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Payment, Study
 from pqpp_datasets.own_benchmark.admission import Annotator
+from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 if TYPE_CHECKING:
@@ -116,19 +117,23 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
 
 @dataclass(frozen=True)
 class Owed:
-    """What one person is owed.
+    """What one person has worked, and is owed for it, to the cent.
 
     Attributes:
+        items: Finished ones.
+        hours: Active ones.
         for_items: For the items that were finished, if the person is admitted; else 0.
         for_hours: For the active hours, whoever worked them.
     """
 
+    items: int
+    hours: float
     for_items: float
     for_hours: float
 
     @property
     def total(self) -> float:
-        """Both, to the cent."""
+        """Both sums."""
         return round(self.for_items + self.for_hours, 2)
 
 
@@ -246,7 +251,13 @@ def people_rows(
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                owed=owed(rule, person.role, state == "admitted", items, hours),
+                owed=owed(
+                    rule if state != "withdrawn" else None,
+                    person.role,
+                    state == "admitted",
+                    items,
+                    hours,
+                ),
             )
         )
     return rows
@@ -305,6 +316,8 @@ def active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]
 def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: float) -> Owed:
     """Return what a person is owed; members of the control group and owners are not paid.
 
+    What is owed to who has left is kept apart, in `Leaver`.
+
     Args:
         rule: Of the study; None where nothing is paid.
         items: How many were finished, the training round apart.
@@ -318,6 +331,36 @@ def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: 
         >>> owed(rule, "annotator", False, 100, 0.5).total
         6.0
     """
-    if rule is None or role != "annotator":
-        return Owed(0.0, 0.0)
-    return Owed(rule.per_item * items if is_admitted else 0.0, rule.per_hour * hours)
+    rule = rule if rule and role == "annotator" else Payment()
+    for_items = round(rule.per_item * items, 2) if is_admitted else 0.0
+    return Owed(items, hours, for_items, round(rule.per_hour * hours, 2))
+
+
+@dataclass(frozen=True)
+class Due:
+    """A row of the payment table: whom to pay, what for, and else why not.
+
+    Attributes:
+        outside: Ids of the recruiting site.
+        reason: Why the items are not paid; of who has left, that.
+    """
+
+    name: str
+    outside: Mapping[str, Any]
+    is_admitted: bool
+    reason: str
+    owed: Owed
+
+
+def dues_of(db: Transaction, people: list[PersonRow]) -> list[Due]:
+    """Return what each annotator who has worked is owed, those who have left last."""
+    dues = [
+        Due(row.name, row.outside, row.is_admitted, row.reason, row.owed)
+        for row in people
+        if row.role == "annotator" and row.state != "withdrawn" and (row.items or row.hours)
+    ]
+    for left in db.scalars(select(Leaver).where(Leaver.is_owed).order_by(Leaver.key)):
+        owed = Owed(**left.owed)
+        name = f"left-{left.key[:8]}"
+        dues.append(Due(name, left.outside, owed.for_items > 0, Reason("withdrawn"), owed))
+    return dues

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.study.strip import stripped
 from pqpp_annotation.study.study import Study
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
@@ -59,9 +58,9 @@ def blind_copy(
 ) -> tuple[CheckedImage, bytes] | str:
     """Return what is known of an image, and its copy as people see it; or what is wrong with it.
 
-    The pixels stay as they are, bit by bit, where they are upright, in sRGB and of the size that is
-    wanted; else they are encoded anew: a JPEG as JPEG, all others without loss as PNG, and images
-    of one size all as JPEG, as the type tells the model too.
+    The copy is written anew from the pixels, upright and in sRGB, so that nothing else is in it: a
+    JPEG as JPEG, all others without loss as PNG, and images of one size all as JPEG, as the type
+    tells the model too.
 
     Args:
         content: The file as it was found; `location` says where.
@@ -87,19 +86,17 @@ def blind_copy(
         image = open_image(content)  # whole: a truncated one has a whole header
     except FileError as error:
         return f"it is damaged ({str(error)[:120]})"
-    profile, copy = image.info.pop("icc_profile", None), None
-    converted = None if profile is None else _in_srgb(image, profile)
-    if converted is None and header.orientation == 1 and image_size is None and kind != "GIF":
-        with contextlib.suppress(ValueError):  # an animation, or laid out as Pillow forgives
-            copy = stripped(content, kind)
-    if copy is None:
-        image = converted or image
-        kind = "JPEG" if kind == "JPEG" or image_size else "PNG"
-        if image_size is not None:
-            scale = image_size / max(image.size)
-            width, height = (max(1, round(side * scale)) for side in image.size)
-            image = image.resize((width, height), images.Resampling.LANCZOS)
-        copy = _encoded(image, kind)
+    profile = image.info.pop("icc_profile", None)
+    image = (None if profile is None else _in_srgb(image, profile)) or image
+    kind = "JPEG" if kind == "JPEG" or image_size else "PNG"
+    if image_size is not None:
+        scale = image_size / max(image.size)
+        width, height = (max(1, round(side * scale)) for side in image.size)
+        image = image.resize((width, height), images.Resampling.LANCZOS)
+    bare = images.frombytes("RGB", image.size, image.tobytes())  # whose notes are left behind
+    file = io.BytesIO()
+    bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
+    copy = file.getvalue()
     file_width, file_height = size[::-1] if header.orientation > 4 else size
     return CheckedImage(
         sha256=hashlib.sha256(content).hexdigest(),
@@ -131,15 +128,6 @@ def _in_srgb(image: Image, profile: bytes) -> Image | None:
     if converted is not None:
         converted.info.pop("icc_profile", None)
     return converted
-
-
-def _encoded(image: Image, kind: str) -> bytes:
-    from PIL import Image as images
-
-    bare = images.frombytes("RGB", image.size, image.tobytes())  # whose notes are left behind
-    file = io.BytesIO()
-    bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
-    return file.getvalue()
 
 
 class Copies:

@@ -70,36 +70,27 @@ def with_notes(kind, orientation=1, image=None):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
-def test_a_copy_has_the_same_pixels_bit_by_bit_and_nothing_else(kind):
+def test_a_copy_has_the_same_pixels_and_nothing_else(kind):
     content = with_notes(kind)
     assert any(secret in content for secret in SECRETS)
     copy = blind(content)
     for secret in SECRETS:
         assert secret not in copy.content, secret
     shown, found = Image.open(io.BytesIO(copy.content)), Image.open(io.BytesIO(content))
-    assert shown.format == kind and copy.media_type == f"image/{kind.lower()}"
-    assert np.array_equal(np.asarray(shown.convert("RGB")), np.asarray(found.convert("RGB")))
-    assert not shown.getexif() and set(shown.info) <= {
-        *("jfif", "jfif_version", "jfif_unit", "jfif_density", "loop", "background", "timestamp"),
-        *("duration", "progressive", "progression"),
-    }
-    again = blind(copy.content)
-    assert again.content == copy.content
+    made = "JPEG" if kind == "JPEG" else "PNG"
+    assert shown.format == made and copy.media_type == f"image/{made.lower()}"
+    apart = np.abs(np.asarray(shown.convert("RGB")).astype(int) - np.asarray(found.convert("RGB")))
+    assert apart.max() <= (16 if kind == "JPEG" else 0) and apart.mean() < 2
+    assert not shown.getexif()
+    assert set(shown.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
 
 
 def test_pictures_that_are_turned_in_several_ways_are_shown_upright():
     upright = picture()
-    turns = {
-        1: None,
-        2: Image.Transpose.FLIP_LEFT_RIGHT,
-        3: Image.Transpose.ROTATE_180,
-        4: Image.Transpose.FLIP_TOP_BOTTOM,
-        5: Image.Transpose.TRANSPOSE,
-        6: Image.Transpose.ROTATE_90,
-        7: Image.Transpose.TRANSVERSE,
-        8: Image.Transpose.ROTATE_270,
-    }
-    for orientation, turn in turns.items():
+    turn = Image.Transpose
+    turns = [None, turn.FLIP_LEFT_RIGHT, turn.ROTATE_180, turn.FLIP_TOP_BOTTOM, turn.TRANSPOSE]
+    turns += [turn.ROTATE_90, turn.TRANSVERSE, turn.ROTATE_270]
+    for orientation, turn in enumerate(turns, 1):
         stored = upright if turn is None else upright.transpose(turn)
         copy = blind(with_notes("PNG", orientation, stored))
         assert (copy.width, copy.height) == upright.size, orientation

@@ -41,7 +41,7 @@ VALUES = {
     "preference": {"choice": "b"},
     "rich": {**RICH, "inappropriate": False},
 }
-TABLES = ("progress", "votes", "agreement", "annotators", "disputes", "payment")
+TABLES = ("progress", "votes", "annotators", "disputes", "payment")
 
 
 def begun(folder, **database):
