@@ -35,7 +35,8 @@ class Records:
 
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
-            replaced), label (NaN where the kind has none), and what the assignment says.
+            replaced), label (NaN where the kind has none), turned (whether the second of a pair
+            was on the left), and what the assignment says.
         assignments: person_id, item_id, given (when), state, finished (NaN before).
         items: prompt_id, prompt, purpose.
         images: image (its name), model ("reference" for a reference image).
@@ -63,8 +64,9 @@ def read_records(db: Transaction) -> Records:
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
     answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
-    labels = [db.study.kind.label(parse_cell(text)) for text in texts]
-    answers["label"] = np.array(labels, float)[codes]
+    values = [parse_cell(text) for text in texts]
+    answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
+    answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
     given = select(
         Assignment.id,
         Assignment.person_id,
