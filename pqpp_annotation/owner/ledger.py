@@ -332,6 +332,8 @@ def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: 
         11.0
         >>> owed(rule, "annotator", False, 100, 0.5).total
         6.0
+        >>> owed(rule, "control", True, 100, 0.5).total
+        0.0
     """
     rule = rule if rule and role == "annotator" else Payment()
     for_items = round(rule.per_item * items, 2) if is_admitted else 0.0

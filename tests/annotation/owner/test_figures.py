@@ -9,7 +9,7 @@ from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
-from pqpp_annotation.owner.ledger import active_seconds, owed
+from pqpp_annotation.owner.ledger import active_seconds
 from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import save_answer
@@ -88,14 +88,6 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
     [row] = Watch(store).look().people
     assert (row.hours, row.owed.total) == (0.0, 0.0)
     store.close()
-
-
-def test_pay_is_for_admitted_items_and_for_everybody_s_hours():
-    rule = Payment(per_item=0.1, per_hour=10)
-    assert owed(rule, "annotator", True, 30, 0.5).total == 8.0
-    assert owed(rule, "annotator", False, 30, 0.5).total == 5.0
-    assert owed(rule, "control", True, 30, 0.5).total == 0.0
-    assert owed(None, "annotator", True, 30, 0.5).total == 0.0
 
 
 def test_what_it_costs_in_the_end(tmp_path):

