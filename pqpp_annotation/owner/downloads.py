@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pqpp_annotation.owner.overview import Watch
-from pqpp_annotation.owner.people import PersonRow
 from pqpp_annotation.protocol.completion import CODE
 
 Rows = Iterator[dict[str, Any]]
@@ -45,26 +44,6 @@ def days_rows(watch: Watch) -> Rows:
         yield {"day": day.isoformat(), "votes": count}
 
 
-def agreement_rows(watch: Watch) -> Rows:
-    """Give each annotator's kappa with each member of the control group.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> list(agreement_rows(Watch(store)))
-        []
-        >>> store.close()
-    """
-    for row in watch.look().people:
-        for member, kappa in sorted(row.kappas.items()):
-            yield {
-                "annotator": row.name,
-                "control_member": member,
-                "kappa": kappa,
-                "control_images": row.control_images,
-            }
-
-
 def annotators_rows(watch: Watch) -> Rows:
     """Give what is known of each person.
 
@@ -101,7 +80,7 @@ def disputes_rows(watch: Watch) -> Rows:
 
 
 def payment_rows(watch: Watch) -> Rows:
-    """Give the payment file: a row for each annotator who has finished something.
+    """Give the payment file: a row for each annotator who has worked, those who have left too.
 
     A person is told by the pseudonym, and by each id that the recruiting site sent in a column of
     its own. What looks like an e-mail address is left out.
@@ -113,7 +92,7 @@ def payment_rows(watch: Watch) -> Rows:
         [('ann', 0.0), ('bob', 0.0)]
         >>> store.close()
     """
-    rule, rows = watch.study.payment, _paid(watch)
+    rule, rows = watch.study.payment, watch.look().dues
     names = sorted({name for row in rows for name in row.outside if not name.endswith(CODE)})
     for row in rows:
         ids = {name: str(row.outside.get(name, "")) for name in names}
@@ -123,10 +102,10 @@ def payment_rows(watch: Watch) -> Rows:
             "completion_code": row.outside.get(CODE, ""),
             "admitted": "true" if row.is_admitted else "false",
             "reason": row.reason,
-            "items": row.items,
-            "active_hours": round(row.hours, 3),
-            "for_items": round(row.owed.for_items, 2),
-            "for_hours": round(row.owed.for_hours, 2),
+            "items": row.owed.items,
+            "active_hours": round(row.owed.hours, 3),
+            "for_items": row.owed.for_items,
+            "for_hours": row.owed.for_hours,
             "amount": row.owed.total,
             "currency": rule.currency if rule else "",
         }
@@ -137,7 +116,7 @@ def prolific_rows(watch: Watch) -> Rows:
 
     Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
     """
-    for row in _paid(watch):
+    for row in watch.look().dues:
         if row.owed.total and (name := str(row.outside.get("PROLIFIC_PID", ""))):
             yield {"PROLIFIC_PID": name, "amount": f"{row.owed.total:.2f}"}
 
@@ -147,23 +126,17 @@ def mturk_rows(watch: Watch) -> Rows:
 
     Source: Mechanical Turk, `SendBonus`: WorkerId, AssignmentId, BonusAmount and Reason.
     """
-    for row in _paid(watch):
+    for row in watch.look().dues:
         ids = [str(row.outside.get(name, "")) for name in ("workerId", "assignmentId")]
         if row.owed.total and all(ids):
             about = dict(zip(("WorkerId", "AssignmentId"), ids, strict=True))
-            reason = f"{row.items} items of {watch.study.title or watch.study.name}"
+            reason = f"{row.owed.items} items of {watch.study.title or watch.study.name}"
             yield {**about, "BonusAmount": f"{row.owed.total:.2f}", "Reason": reason}
-
-
-def _paid(watch: Watch) -> list[PersonRow]:
-    rows = watch.look().people
-    return [row for row in rows if row.role == "annotator" and (row.items or row.hours)]
 
 
 DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
     "progress": progress_rows,
     "votes": days_rows,
-    "agreement": agreement_rows,
     "annotators": annotators_rows,
     "disputes": disputes_rows,
     "payment": payment_rows,

@@ -1,24 +1,29 @@
-"""All answers of a study in columns."""
+"""All answers of a study in columns; and of each person the work, the admission, what is owed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
-from pqpp_annotation.protocol.admission import study_votes
+from pqpp_annotation.protocol.admission import Standings, study_votes
 from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.database import parse_cell
-from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
 from pqpp_annotation.store.transactions import Transaction
+from pqpp_annotation.study.study import Payment, Study
+from pqpp_datasets.own_benchmark.admission import Annotator
+from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 if TYPE_CHECKING:
     import pandas
 
-_CHUNK = 5_000
+_KEPT = ("id", "name", "role", "outside", "verdict")
+_MEASURED = ("kappa", "kappas", "control_images", "reference_share")
 _WHOLE = -1  # the image of an answer about its item
 
 
@@ -30,7 +35,8 @@ class Records:
 
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
-            replaced), label (NaN where the kind has none), and what the assignment says.
+            replaced), label (NaN where the kind has none), turned (whether the second of a pair
+            was on the left), and what the assignment says.
         assignments: person_id, item_id, given (when), state, finished (NaN before).
         items: prompt_id, prompt, purpose.
         images: image (its name), model ("reference" for a reference image).
@@ -58,8 +64,9 @@ def read_records(db: Transaction) -> Records:
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
     answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
-    labels = [db.study.kind.label(parse_cell(text)) for text in texts]
-    answers["label"] = np.array(labels, float)[codes]
+    values = [parse_cell(text) for text in texts]
+    answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
+    answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
     given = select(
         Assignment.id,
         Assignment.person_id,
@@ -108,3 +115,256 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
     votes["control"] = votes["role"] == "control"
     compared = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
     return study_votes(compared, kind, db.study.task), votes
+
+
+@dataclass(frozen=True)
+class Owed:
+    """What one person has worked, and is owed for it, to the cent.
+
+    Attributes:
+        items: Finished ones.
+        hours: Active ones.
+        for_items: For the items that were finished, if the person is admitted; else 0.
+        for_hours: For the active hours, whoever worked them.
+    """
+
+    items: int
+    hours: float
+    for_items: float
+    for_hours: float
+
+    @property
+    def total(self) -> float:
+        """Both sums."""
+        return round(self.for_items + self.for_hours, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonRow:
+    """A person, as the owner sees one.
+
+    Attributes:
+        state: `admitted`, `refused` (a rule is not met, or the owner has decided so), `control` (a
+            member of the control group), `waiting` (no vote yet), `failed` (the comprehension
+            check) or `withdrawn`.
+        reasons: Why the votes are not used; none for all others.
+        verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
+        reopened: Whether others may do what the person did.
+        stopped: Whether the person is given nothing more.
+        is_bound: Whether a browser holds the person's id behind a shared link.
+        flag: Why the agreement with the others is odd; "" where it is not.
+        votes: Current ones on work and control items.
+        items: Finished ones; `skipped` those that were passed over.
+        kappa: The mean with the control group; None without an image in common.
+        kappas: Member of the control group to the kappa with it.
+        control_images: On how many images that is measured.
+        reference_share: Of the reference images, those called highly relevant.
+        agreement: With the others; None where nothing is shared.
+        seconds: The median time of a vote; None without votes.
+        hours: Active ones.
+    """
+
+    id: int
+    name: str
+    role: str
+    outside: Mapping[str, Any]
+    state: str
+    reasons: tuple[str, ...]
+    verdict: str
+    reopened: bool
+    stopped: bool
+    is_bound: bool
+    flag: str
+    votes: int
+    items: int
+    skipped: int
+    kappa: float | None = None
+    kappas: Mapping[str, float] = field(default_factory=dict)
+    control_images: int | None = None
+    reference_share: float | None = None
+    agreement: float | None
+    seconds: float | None
+    hours: float
+    owed: Owed
+
+    @property
+    def reason(self) -> str:
+        """Why the votes are not used, in English."""
+        return "; ".join(self.reasons)
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether the votes are used."""
+        return self.state == "admitted"
+
+    def is_refused_for_good(self, least: int) -> bool:
+        """Say whether the places may open again without a word of the owner's.
+
+        Args:
+            least: Control images, of which so many make up a mind; where there are none to compare
+                with, who is flagged for the agreement with the others is known well enough.
+        """
+        is_known = (self.control_images or 0) >= least or bool(self.flag)
+        return self.state == "refused" and not (self.verdict or self.reopened) and is_known
+
+
+def people_rows(
+    db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
+) -> list[PersonRow]:
+    """Return a row for each person but the owners, in the order in which they came.
+
+    Args:
+        standings: Who is admitted.
+        votes: As `votes_table` gives them.
+    """
+    study = db.study
+    given: Any = records.assignments.join(records.items, on="item_id")
+    given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
+    rule = study.payment
+    seconds = active_seconds(records.answers, rule or Payment())
+    of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
+    judged = {judgement.name: judgement for judgement in standings.annotators}
+    told: dict[str, tuple[float, str]] = {}
+    if standings.votes is not None and (found := standings.agreements) is not None:
+        facts = zip(found.agreement, found.reasons, strict=True)
+        told = dict(zip(standings.votes.annotator_names, facts, strict=True))
+    rows = []
+    judging = Person.role.not_in(("owner", "trial"))
+    for person in db.scalars(select(Person).where(judging).order_by(Person.id)):
+        annotator = judged.get(person.name)
+        state = _state(study, person, annotator)
+        hours = seconds.get(person.id, 0.0) / 3600
+        items = int(given.get((person.id, "done"), 0))
+        count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
+        agreement, flag = told.get(person.name, (np.nan, ""))
+        rows.append(
+            PersonRow(
+                **{name: getattr(person, name) for name in _KEPT},
+                state=state,
+                reasons=annotator.reasons if annotator else (),
+                reopened=person.reopened is not None,
+                stopped=person.stopped is not None,
+                is_bound=person.browser is not None,
+                flag=flag,
+                votes=int(count),
+                items=items,
+                skipped=int(given.get((person.id, "skipped"), 0)),
+                **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
+                agreement=None if np.isnan(agreement) else float(agreement),
+                seconds=median,
+                hours=hours,
+                owed=owed(
+                    rule if state != "withdrawn" else None,
+                    person.role,
+                    state == "admitted",
+                    items,
+                    hours,
+                ),
+            )
+        )
+    return rows
+
+
+def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
+    if person.withdrawn is not None:
+        return "withdrawn"
+    if person.role == "control":
+        return "control"
+    is_out = person.stopped is not None or person.training_tries >= study.training.tries
+    if person.trained is None and person.training_tries and is_out:
+        return "failed"
+    if annotator is None:
+        return "refused" if person.verdict == "refuse" else "waiting"
+    return "refused" if annotator.reasons else "admitted"
+
+
+def active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
+    """Return how long each person was at work, in seconds.
+
+    The time of an item is what the browser counted while its page was seen, changes included; where
+    it counted nothing, the server's from the answer before, or from when the item was given. It is
+    no more than `most_minutes`, and for a finished item no less than `least_seconds`. The browser
+    is believed as far as the server's clock allows: items that were held at the same time took
+    together no longer than from the first gift to the last answer. A clock that was put back bounds
+    nothing.
+
+    Args:
+        answers: As of `Records`.
+
+    Example:
+        >>> import pandas
+        >>> answers = {"assignment_id": [1, 2], "person_id": 7, "given": 0, "state": "done"}
+        >>> answers |= {"created": [90_000, 100_000], "seconds": [90.0, 60.0]}  # ten at most
+        >>> active_seconds(pandas.DataFrame(answers), Payment())
+        {7: 100.0}
+    """
+    parts = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
+    rows: Any = answers.rename_axis("id").reset_index().groupby("assignment_id")
+    items = rows.agg({**parts, "state": "first", "seconds": "sum"}).sort_values(["person_id", "id"])
+    person, given, ended = (items[name] for name in ("person_id", "given", "created"))
+    before = ended.groupby(person).shift()
+    by_server = (ended - np.fmax(given, before)) / 1000
+    counted = items["seconds"].where(items["seconds"] > 0, by_server)
+    counted = counted.clip(0, 60 * rule.most_minutes)
+    chain = (~((given < before) & (before <= ended))).cumsum()  # of items held at the same time
+    start = given.where(given <= ended, ended - 1000 * counted).groupby(chain).transform("min")
+    beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000
+    beyond = beyond.groupby(chain).transform("max").clip(lower=0).where(~chain.duplicated(), 0)
+    least = rule.least_seconds * (items["state"] == "done")
+    total = (np.maximum(counted, least) - beyond).groupby(person).sum()
+    return np.maximum(total, least.groupby(person).sum()).to_dict()
+
+
+def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: float) -> Owed:
+    """Return what a person is owed; members of the control group and owners are not paid.
+
+    What is owed to who has left is kept apart, in `Leaver`.
+
+    Args:
+        rule: Of the study; None where nothing is paid.
+        items: How many were finished, the training round apart.
+        hours: Active ones.
+
+    Example:
+        >>> from pqpp_annotation.study.study import Payment
+        >>> rule = Payment(per_item=0.05, per_hour=12)
+        >>> owed(rule, "annotator", True, 100, 0.5).total
+        11.0
+        >>> owed(rule, "annotator", False, 100, 0.5).total
+        6.0
+        >>> owed(rule, "control", True, 100, 0.5).total
+        0.0
+    """
+    rule = rule if rule and role == "annotator" else Payment()
+    for_items = round(rule.per_item * items, 2) if is_admitted else 0.0
+    return Owed(items, hours, for_items, round(rule.per_hour * hours, 2))
+
+
+@dataclass(frozen=True)
+class Due:
+    """A row of the payment table: whom to pay, what for, and else why not.
+
+    Attributes:
+        outside: Ids of the recruiting site.
+        reason: Why the items are not paid; of who has left, that.
+    """
+
+    name: str
+    outside: Mapping[str, Any]
+    is_admitted: bool
+    reason: str
+    owed: Owed
+
+
+def dues_of(db: Transaction, people: list[PersonRow]) -> list[Due]:
+    """Return what each annotator who has worked is owed, those who have left last."""
+    dues = [
+        Due(row.name, row.outside, row.is_admitted, row.reason, row.owed)
+        for row in people
+        if row.role == "annotator" and row.state != "withdrawn" and (row.items or row.hours)
+    ]
+    for left in db.scalars(select(Leaver).where(Leaver.is_owed).order_by(Leaver.key)):
+        owed = Owed(**left.owed)
+        name = f"left-{left.key[:8]}"
+        dues.append(Due(name, left.outside, owed.for_items > 0, Reason("withdrawn"), owed))
+    return dues

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import func, select
 
-from pqpp_annotation.owner.ledger import Records, read_records, votes_table
-from pqpp_annotation.owner.people import PersonRow, people_rows
+from pqpp_annotation.owner.ledger import (
+    Due,
+    PersonRow,
+    Records,
+    dues_of,
+    people_rows,
+    read_records,
+    votes_table,
+)
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import refuse_by_rules, verdicts
@@ -203,6 +210,7 @@ class Overview:
     labels: dict[float, int]
     standings: Standings
     people: list[PersonRow]
+    dues: list[Due]
     disputes: list[Dispute]
     pace: Pace
     money: Money | None
@@ -295,7 +303,7 @@ def overview(db: Transaction, key: str) -> Overview:
     table, votes = votes_table(db, records)
     standings = standings_of(table, options_of(db.study), verdicts(db))
     people = people_rows(db, records, standings, votes)
-    progress = _progress(db, records, people)
+    progress, dues = _progress(db, records, people), dues_of(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
@@ -307,9 +315,10 @@ def overview(db: Transaction, key: str) -> Overview:
         labels={float(label): count for label, count in labels.to_dict().items()},
         standings=standings,
         people=people,
+        dues=dues,
         disputes=disputes_of(db, standings, votes, DISPUTES),
         pace=_pace(records, people, progress, now),
-        money=_money(db.study, people, progress),
+        money=_money(db.study, people, dues, progress),
     )
 
 
@@ -341,11 +350,13 @@ def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, no
     return Pace(per_day, max(0, progress.places - progress.filled) / per_day)
 
 
-def _money(study: Study, people: list[PersonRow], progress: StudyProgress) -> Money | None:
+def _money(
+    study: Study, people: list[PersonRow], dues: list[Due], progress: StudyProgress
+) -> Money | None:
     rule = study.payment
     if rule is None:
         return None
-    owed = round(sum(row.owed.total for row in people), 2)
+    owed = round(sum(due.owed.total for due in dues), 2)
     workers = [row for row in people if row.role == "annotator"]
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None

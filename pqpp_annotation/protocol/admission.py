@@ -71,7 +71,8 @@ def study_votes(
     Args:
         votes: With the columns prompt_id, model ("reference" for a reference image), image (by
             name; what is compared where an answer is about an item), annotator (by name), label,
-            control (whether a member of the control group voted) and seconds.
+            control (whether a member of the control group voted), seconds and, of pairs, turned
+            (whether the image with the lower id stood second).
         settings: The kind's own, of the study.
     """
     if votes.empty:
@@ -98,6 +99,7 @@ def study_votes(
         annotator_names=annotators,
         has_annotators=True,
         scale=named_scale(name) if name else used,  # `pqpp build`'s, or the range
+        turned=votes["turned"].to_numpy(bool) if "left" in kind.answer.model_fields else None,
     )
 
 
@@ -131,8 +133,10 @@ def table_of_votes(
         if label is not None:
             image = vote.image or "\n".join(name for name, *_ in vote.images)
             what = (vote.prompt_id, vote.model, image, vote.annotator)
-            rows.append((place, *what, label, vote.is_control, vote.seconds))
+            turned = vote.value.get("left") == "b"
+            rows.append((place, *what, label, vote.is_control, vote.seconds, turned))
     names = ["place", "prompt_id", "model", "image", "annotator", "label", "control", "seconds"]
+    names.append("turned")
     table = pandas.DataFrame(rows, columns=names)
     return study_votes(table, kind, settings), table["place"].to_numpy(np.int64)
 

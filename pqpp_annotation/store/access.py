@@ -9,7 +9,15 @@ from sqlalchemy import Row, and_, bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.people import add_person, check_role, find_person, person_by_id
-from pqpp_annotation.store.tables import Assignment, Attempt, Invitation, Person, Session, StudyRow
+from pqpp_annotation.store.tables import (
+    Assignment,
+    Attempt,
+    Invitation,
+    Leaver,
+    Person,
+    Session,
+    StudyRow,
+)
 from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
@@ -76,16 +84,20 @@ def redeem_link(
 
     Raises:
         AnnotationError: There is no such link, it has expired or was revoked, or it is shared
-            and came without an id, or with one that another browser holds.
+            and came without an id, or with one that another browser holds; or who has this id came
+            by another link, or has left.
     """
     link = check_link(db, token)
     if link.person_id is not None:
         return person_by_id(db, link.person_id)
-    key = _key_of(link, outside or {}) if link.is_shared else None
-    if key is not None:
-        known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
-        if known is not None:
-            return _bound(known, browser)
+    key = _key_of(db, link, outside or {})
+    if db.scalar(select(Leaver.key).where(Leaver.key == key)):
+        raise AnnotationError("you have left this study; nothing more is asked of you", 403)
+    known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
+    if known is not None and key is not None:
+        if not link.is_shared:  # whose browser this is, a link of one's own cannot tell
+            raise AnnotationError("this id came by another link; go on there", 403)
+        return _bound(known, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
         name = f"{link.role}-{secrets.token_hex(6)}"
@@ -101,7 +113,7 @@ def is_known(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> b
     """Say whether a link leads to somebody who is there already."""
     if not link.is_shared:
         return link.person_id is not None
-    key = Person.outside_key == _key_of(link, outside)
+    key = Person.outside_key == _key_of(db, link, outside)
     return db.scalar(select(Person.id).where(key)) is not None
 
 
@@ -169,16 +181,18 @@ def all_links(db: Transaction) -> Sequence[Invitation]:
     return db.scalars(select(Invitation).order_by(Invitation.id)).all()
 
 
-def _key_of(link: Invitation, outside: Mapping[str, Any]) -> str:
-    """Return by what a person behind a shared link is known."""
+def _key_of(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
+    """Return by what a person whom a recruiting site sent is known; None of nobody's id."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
+    if link.role != "annotator" or (name is None and not link.is_shared):
+        return None
     if name is None:
         raise AnnotationError(
             "this link needs the id of who follows it (PROLIFIC_PID, workerId, participant_id); "
             "open it from the site that sent you",
             403,
         )
-    return hashlib.sha256(f"{link.id} {name} {outside[name]}".encode()).hexdigest()
+    return _hashed(f"{db.scalar(select(StudyRow.salt))} {name} {outside[name]}")
 
 
 def _hashed(token: str) -> str:

@@ -16,6 +16,7 @@ from pqpp_annotation.store.tables import (
     Event,
     Invitation,
     Item,
+    Leaver,
     Person,
     Session,
     StudyRow,
@@ -141,12 +142,15 @@ def keep_consent(db: Transaction, person_id: int) -> None:
 
 
 @writes_alone
-def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> None:
-    """Let a person leave the study; sessions end, links to it are revoked.
+def withdraw_person(
+    db: Transaction, person_id: int, mode: str = "delete", owed: Mapping[str, float] | None = None
+) -> None:
+    """Let a person leave the study for good; sessions end, links to it are revoked.
 
     Args:
         mode: "delete" removes all answers, "anonymous" keeps them under a new name that tells
             nothing. Either way the row stays, so that an export can say how many withdrew.
+        owed: What was worked and is to be paid, as `Owed` names it; kept in `Leaver`.
 
     Raises:
         AnnotationError: An owner who has decided on items is to be deleted.
@@ -171,6 +175,13 @@ def withdraw_person(db: Transaction, person_id: int, mode: str = "delete") -> No
     else:  # what is not finished is given back
         unfinished = update(Assignment).where(own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
+    is_owed = any(owed[name] for name in ("for_items", "for_hours")) if owed else False
+    if person.outside_key or is_owed:
+        key, outside = person.outside_key or secrets.token_hex(), person.outside if is_owed else {}
+        tries = person.training_tries
+        row = Leaver(key=key, training_tries=tries, is_owed=is_owed, outside=outside)
+        row.owed = dict(owed or {})
+        db.add(row)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key, person.password_hash = {}, None, None
     person.browser, person.message = None, ""

@@ -6,12 +6,13 @@ from going to more people than the study wants. An *answer* is what a person sai
 one of its images; a changed answer stays, no longer `current`.
 """
 
+import secrets
 from typing import Annotated, Any, ClassVar
 
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 1
+VERSION = 2
 """Of the tables; a change of them is another."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
@@ -42,6 +43,7 @@ class StudyRow(StudyTable):
         paused: When nothing more is given out; None while it runs.
         url: Where people reach the server; None before it was told.
         message: What the owner says to everybody; "" for nothing.
+        salt: Of the hashes of outside ids.
     """
 
     __tablename__ = "study"
@@ -55,6 +57,7 @@ class StudyRow(StudyTable):
     paused: Mapped[Large | None]
     url: Mapped[str | None]
     message: Mapped[str] = mapped_column(default="")
+    salt: Mapped[str] = mapped_column(default=secrets.token_hex)
 
 
 class Asset(StudyTable):
@@ -138,8 +141,8 @@ class Person(StudyTable):
         name: The pseudonym that exports show.
         role: `owner`, `control`, `annotator` or `trial`, whose answers are no data.
         outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
-        outside_key: Of a person who came by a shared link: the link and the id, by which the
-            person is found again.
+        outside_key: Salted hash of the id of the recruiting site, by which the person is found
+            again, whatever link it comes by; None without an id.
         browser: Of a person who came by a shared link: hash of what the first browser keeps, which
             alone is let in again; None until one comes.
         verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
@@ -167,6 +170,25 @@ class Person(StudyTable):
     training_tries: Mapped[int] = mapped_column(default=0)
     trained: Mapped[Large | None]
     withdrawn: Mapped[Large | None]
+
+
+class Leaver(StudyTable):
+    """Who has left: kept apart from the person's row, so that nothing tells whose votes it has.
+
+    Attributes:
+        key: The `outside_key`, with which nobody comes again; any other for who had none.
+        training_tries: Failed tries at the comprehension check.
+        is_owed: Whether anything is to be paid.
+        outside: Ids to pay by, as long as something is owed.
+        owed: What was worked, and what is owed for it, by the names of `Owed`.
+    """
+
+    __tablename__ = "leaver"
+    key: Mapped[str] = mapped_column(primary_key=True)
+    training_tries: Mapped[int]
+    is_owed: Mapped[bool]
+    outside: Mapped[dict[str, Any]]
+    owed: Mapped[dict[str, Any]]
 
 
 class Invitation(StudyTable):

@@ -63,13 +63,15 @@ class Payment(Options):
     """What is paid to an admitted person.
 
     Attributes:
-        gap_minutes: A pause longer than this is no active time.
+        most_minutes: What an item takes beyond is not counted: a page that was left open.
+        least_seconds: A finished item counts as no less, however fast it was done.
     """
 
     per_item: float = option(0.0, "for each finished item", least=0)
     per_hour: float = option(0.0, "for each active hour", least=0)
     currency: str = option("EUR", "of the amounts")
-    gap_minutes: float = option(2.0, "a longer pause is no active time", above=0)
+    most_minutes: float = option(10.0, "most active time of an item", above=0)
+    least_seconds: float = option(0.0, "least active time of a finished item", least=0)
 
 
 @dataclass(kw_only=True)
@@ -146,7 +148,9 @@ class Study(Options):
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
     best: int = option(BEST, "annotators a prompt that count", least=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
-    payment: Payment | None = option(None, "per_item, per_hour, currency, gap_minutes")
+    payment: Payment | None = option(
+        None, "per_item, per_hour, currency, most_minutes, least_seconds"
+    )
     completion: Completion | None = None
     seed: int = option(0, "seed of all random orders", least=0, below=2**63)
     task: dict[str, str] = option({}, "settings of the kind of task")

@@ -30,7 +30,7 @@ from pqpp_annotation.store.access import all_links, keep_url, kept_url
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
-from pqpp_annotation.web import files, people, work
+from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
 from pqpp_annotation.web.site import PACKAGE, Elsewhere, Here, Site, Visit
 from pqpp_files.foreign.json_values import parse_json
@@ -58,14 +58,14 @@ def create_app(
     app.add_middleware(Guard, root_path=root_path)
     for url, folder in files.FOLDERS.items():
         app.mount(url, files.Scripts(directory=PACKAGE / folder, check_dir=False))
-    for part in (people, work, files, owner):
+    for part in (joining, work, files, owner):
         app.include_router(part.pages)
     _add_errors(app)
 
     @app.get("/")
     def start(visit: Here) -> Response:
         """Go where the person begins."""
-        return visit.go(people.home(visit.person()))
+        return visit.go(joining.home(visit.person()))
 
     @app.get("/health")
     def health() -> dict[str, str]:

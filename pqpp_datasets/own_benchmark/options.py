@@ -15,7 +15,7 @@ from pqpp_files.foreign.json_values import read_json
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
     *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
-    *("model_a", "model_b", "image_a", "image_b", "choice", "rank"),
+    *("model_a", "model_b", "image_a", "image_b", "left", "choice", "rank"),
 )
 
 
@@ -51,10 +51,8 @@ FILE_KINDS = {
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
-AGGREGATES = {
-    **{"majority": "hbpp", "mean": "rating", "median": "rating"},
-    **{"mos": "score", "positive": "rate"},
-}
+AGGREGATES = {"majority": "hbpp", "mean": "rating", "median": "rating", "mos": "score"}
+AGGREGATES |= {"positive": "rate"}
 """What an image's votes become, to the measure of the targets."""
 _RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
 _RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))

@@ -1,14 +1,14 @@
 """Who is admitted while a study runs: the very figures of `pqpp build` on the export."""
 
-import csv
 import random
 
 import numpy as np
 import pytest
+from support.kinds import vote, write_csv
 from support.votes import build
 
 from pqpp_annotation.demo import Simulated
-from pqpp_annotation.kinds import Vote, task_kind
+from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.protocol.admission import standings_of, table_of_votes
 from pqpp_datasets.own_benchmark import BuildOptions
 
@@ -31,21 +31,10 @@ def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
             for image in images:
                 level = one.level(truth[p, image], len(labels), draw)
                 model = image.partition("_")[0]
-                found.append(
-                    Vote(
-                        prompt_id=f"p{p}",
-                        prompt=f"prompt {p}",
-                        image=f"{p}/{image}.png",
-                        model=model,
-                        annotator=one.name,
-                        is_control=one.role == "control",
-                        value=labels[level],
-                        seconds=1.5,
-                        created=0,
-                        purpose="control" if p % 4 == 0 else "work",
-                        detail={},
-                    )
-                )
+                about = {"prompt_id": f"p{p}", "prompt": f"prompt {p}", "model": model}
+                about["purpose"] = "control" if p % 4 == 0 else "work"
+                about["is_control"] = one.role == "control"
+                found.append(vote(f"{p}/{image}.png", one.name, labels[level], **about))
     return found
 
 
@@ -60,13 +49,8 @@ CROWD = [
 
 def exported(votes, folder, kind_name="relevance"):
     """Write the judgments of the export."""
-    rows = list(task_kind(kind_name).export(votes)["judgments"])
-    path = folder / "judgments.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+    rows = task_kind(kind_name).export(votes)["judgments"]
+    return write_csv(folder / "judgments.csv", rows)
 
 
 @pytest.mark.parametrize("kind_name", ["relevance", "rating"])

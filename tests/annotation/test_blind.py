@@ -86,17 +86,10 @@ def test_a_copy_has_the_same_pixels_and_nothing_else(kind):
 
 def test_pictures_that_are_turned_in_several_ways_are_shown_upright():
     upright = picture()
-    turns = {
-        1: None,
-        2: Image.Transpose.FLIP_LEFT_RIGHT,
-        3: Image.Transpose.ROTATE_180,
-        4: Image.Transpose.FLIP_TOP_BOTTOM,
-        5: Image.Transpose.TRANSPOSE,
-        6: Image.Transpose.ROTATE_90,
-        7: Image.Transpose.TRANSVERSE,
-        8: Image.Transpose.ROTATE_270,
-    }
-    for orientation, turn in turns.items():
+    turn = Image.Transpose
+    turns = [None, turn.FLIP_LEFT_RIGHT, turn.ROTATE_180, turn.FLIP_TOP_BOTTOM, turn.TRANSPOSE]
+    turns += [turn.ROTATE_90, turn.TRANSVERSE, turn.ROTATE_270]
+    for orientation, turn in enumerate(turns, 1):
         stored = upright if turn is None else upright.transpose(turn)
         copy = blind(with_notes("PNG", orientation, stored))
         assert (copy.width, copy.height) == upright.size, orientation

@@ -46,14 +46,8 @@ def write_study(folder, prompts=36, controls=12):
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    study = make_study(
-        folder / "study.yaml",
-        folder / "prompts.csv",
-        folder / "images",
-        "relevance",
-        control={"every": 3},
-    )
-    return study, given
+    paths = (folder / "study.yaml", folder / "prompts.csv", folder / "images")
+    return make_study(*paths, "relevance", control={"every": 3}), given
 
 
 def of_hashes(store, given):

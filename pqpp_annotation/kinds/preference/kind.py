@@ -30,7 +30,7 @@ class Preference(TaskKind):
     name = "preference"
     answer = PreferenceAnswer
     about_image = False
-    level = "nominal"
+    level = "ordinal"
     settings: ClassVar[Mapping[str, Any]] = {
         "question": gettext_noop("Which image shows the prompt better?"),
         "tie": True,  # whether neither may be better

@@ -6,7 +6,7 @@ import {gettext} from "./texts.js";
 
 const MOST_AHEAD = 3; // items that are reserved and loaded before they are needed
 const NEAR_THE_END = 40; // then nobody holds what another could do
-const IDLE = 60_000; // a longer pause is no time spent
+const IDLE = 600_000; // a longer pause is no time spent
 
 const find = id => document.getElementById(id);
 const page = find("page");
@@ -113,10 +113,12 @@ async function show(next) {
 function api(task, signal) {
   let since = performance.now();
   let active = 0;
+  let isSeen = !document.hidden; // since the last tick
   const tick = () => {
     const moment = performance.now();
-    active += Math.min(moment - since, document.hidden ? 0 : IDLE);
+    if (isSeen) active += Math.min(moment - since, IDLE);
     since = moment;
+    isSeen = !document.hidden;
   };
   for (const kind of ["pointerdown", "pointermove", "keydown", "visibilitychange"]) {
     document.addEventListener(kind, tick, {signal, passive: true, capture: true});

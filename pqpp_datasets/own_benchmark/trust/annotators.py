@@ -17,7 +17,7 @@ and then are each annotator's correlation with it (0 where that is negative), ro
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -216,15 +216,13 @@ def agreements_of(votes: Votes) -> Agreements | None:
     if not votes.has_annotators or votes.reference.all():
         return None
     rows = slice(None) if not votes.reference.any() else np.flatnonzero(~votes.reference)
-    return agreements(
-        votes.annotator[rows],
-        votes.item[rows],
-        votes.prompt[rows],
-        votes.value[rows],
-        votes.scale.level,
-        len(votes.annotator_names),
-        None if votes.seconds is None else votes.seconds[rows],
-    )
+    cells = (votes.annotator[rows], votes.item[rows], votes.prompt[rows], votes.value[rows])
+    size = len(votes.annotator_names)
+    seconds = None if votes.seconds is None else votes.seconds[rows]
+    if votes.turned is None:
+        return agreements(*cells, votes.scale.level, size, seconds)
+    pairs = pair_agreements(*cells, votes.turned[rows], size, seconds)
+    return replace(pairs.shared, reasons=pairs.reasons)
 
 
 def agreements(
@@ -436,8 +434,9 @@ def pair_agreements(
     reasons = []
     for place, reason in enumerate(shared.reasons):
         side = _side(int(taken[place]), int(sides[place]), taken.sum(), sides.sum(), annotators)
-        reason = reason.partition("; ")[2] or reason  # the commonest label is that of no side
-        reasons.append("; ".join(filter(None, (side, reason))))
+        # The commonest label is that of no side.
+        low = getattr(reason, "facts", {}).get("low", reason)
+        reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
     return PairAgreements(shared, majority, first, ties, reasons)
 
 
@@ -447,12 +446,13 @@ def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators
 
     which = "first" if 2 * taken >= decided else "second"
     taken = taken if which == "first" else decided - taken
-    rest = all_decided - decided
     usual: float = all_taken if which == "first" else all_decided - all_taken
-    usual = (usual - taken + 1) / (rest + 2)  # of the others, never quite 0 or 1
-    if decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided:
+    usual = (usual - taken + 1) / (all_decided - decided + 2)  # of the others, never quite 0 or 1
+    is_even = decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided
+    if is_even or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
         return ""
-    if stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
-        return ""
-    share = taken / decided
-    return f"took the {which} in {share:.0%} of {decided} decided votes, the others in {usual:.0%}"
+    facts: dict[str, Any] = {"share": 100 * taken / decided, "votes": decided, "usual": 100 * usual}
+    rest = Reason("%(share).0f%% of %(votes)d decided votes, the others in %(usual).0f%%", **facts)
+    if which == "first":
+        return Reason("took the first in %(rest)s", rest=rest)
+    return Reason("took the second in %(rest)s", rest=rest)

@@ -172,7 +172,8 @@ def _choices_of(
     """Return what was chosen, the pair of images of each choice, and how the voters agree.
 
     A pair is the prompt, the two models and, where columns name them, the two images; which of the
-    two stands first does not tell pairs apart, nor whether somebody chose twice.
+    two stands first does not tell pairs apart, nor whether somebody chose twice. The column `left`
+    says, as a choice does, which of the two was seen first; without it that is the first.
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
@@ -194,21 +195,23 @@ def _choices_of(
         for role in roles
         for place, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
     }
-    rows = rows.assign(value=np.where(turned, -value, value), turned=turned, **pair)
-    rows = rows.dropna(subset="value")
+    own = np.where(turned, -value, value)
+    if "left" in rows:
+        turned = turned ^ rows["left"].map(key_of).isin(_B).to_numpy()
+    rows = rows.assign(value=value, own=own, turned=turned, **pair).dropna(subset="value")
     if "annotator" in rows:
         rows = once(table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats)
     table.raise_faults()
-    prompt, value, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
+    prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "own", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    rows = rows.assign(value=np.where(turned, -value, value), counts=True).reset_index(drop=True)
+    rows = rows.assign(counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators came: whom to trust cannot be checked")
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
     seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    agreements = pair_agreements(annotator, item, prompt, value, turned, voters, seconds)
+    agreements = pair_agreements(annotator, item, prompt, own, turned, voters, seconds)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():

@@ -43,6 +43,7 @@ class Votes:
         is_ready: Whether the values are ready scores of images, made of votes that did not come.
         deviation: float64 (votes,), the standard deviation that came with a ready score, NaN where
             it is not known; None where the file has no such column.
+        turned: bool (votes,), of votes on pairs: whether the one that 1 stands for stood second.
         notes: What is to be said of how they were read, a line each.
     """
 
@@ -63,6 +64,7 @@ class Votes:
     scale: Scale
     is_ready: bool = False
     deviation: np.ndarray | None = None
+    turned: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:

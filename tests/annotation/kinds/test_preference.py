@@ -1,11 +1,14 @@
 """Which of two images is better: pairs, ties, and the export that `pqpp build` reads."""
 
+import numpy as np
 import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.protocol.admission import standings_of, table_of_votes
+from pqpp_datasets.own_benchmark import BuildOptions
 
 KIND = task_kind("preference")
 SETTINGS = KIND.check_study({})
@@ -47,13 +50,31 @@ def test_export_is_read_by_build(tmp_path):
         ("cy", "tie", images),
         ("dan", "b", images),
     ]
-    votes = [
-        vote("", name, {"choice": choice, "left": "b"}, model="", images=both)
-        for name, choice, both in said
-    ]
+    votes = [vote("", n, {"choice": c, "left": "b"}, model="", images=both) for n, c, both in said]
     votes.append(vote("", "eve", {"choice": "a"}, model="", images=images, purpose="training"))
     path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
     line = path.read_text("utf-8").splitlines()[2]
     assert line == "1,A cat.,sdxl,glide,a,bob,7/1.png,7/2.png,b,false,3.0"
     built = build(preferences=path)
     assert scores(built, "sdxl_rate") == {"A cat.": pytest.approx(2.5 / 4)}
+
+
+def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
+    """By the page's side, live and in `pqpp build`, which say the same."""
+    draw, votes = np.random.default_rng(0), []
+    for pair in range(75):
+        images = ((f"{pair}/1.png", "sdxl", 2 * pair), (f"{pair}/2.png", "glide", 2 * pair + 1))
+        better = draw.choice(["a", "b"])
+        for name in ("ann", "bob", "cy", "left", "glide"):
+            left = draw.choice(["a", "b"])
+            said = {"left": left, "glide": "b"}.get(name, better)
+            about = {"prompt_id": f"p{pair}", "prompt": f"prompt {pair}", "images": images}
+            votes.append(vote("", name, {"choice": said, "left": left}, model="", **about))
+    path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
+    built = dict(build(preferences=path).preferences.flagged)
+    table, _ = table_of_votes(votes, KIND, SETTINGS)
+    live = {
+        one.name: one.flag for one in standings_of(table, BuildOptions()).annotators if one.flag
+    }
+    assert built == live and "took the first in 100% of 75" in built["left"]
+    assert "took" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)

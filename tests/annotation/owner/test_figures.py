@@ -3,13 +3,14 @@
 import itertools
 
 import numpy as np
+import pandas
 import pytest
 from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
+from pqpp_annotation.owner.ledger import active_seconds
 from pqpp_annotation.owner.overview import DAY, Watch, disagreements
-from pqpp_annotation.owner.people import active_seconds, owed
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
@@ -57,11 +58,24 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
     store.close()
 
 
-def test_active_time_by_hand():
-    person = np.array([1, 1, 1, 1, 2, 1])
-    created = np.array([0, 60, 90, 900, 30, 910]) * 1000
-    # 0 to 90 counts; 90 to 900 is a gap; 900 to 910 counts.
-    assert active_seconds(person, created, 2) == {1: 100.0, 2: 0.0}
+@pytest.mark.parametrize(
+    ("given", "ended", "browser", "seconds"),
+    [
+        ([0, 150, 300], [150, 300, 450], [150, 150, 150], 450),  # slow work, the first item too
+        ([0, 0, 0], [60, 120, 180], [60, 60, 60], 180),  # fetched ahead
+        ([0, 0, 0], [180, 181, 181], [60, 60, 60], 180),  # sent at once, after a lost connection
+        ([0, 0, 0], [10, 20, 30], [100, 500, 500], 30),  # a browser that says too much
+        ([0, 150, 300], [150, 300, 450], [0, 0, 0], 450),  # one that says nothing
+        ([0, 4000, 9000], [3900, 8000, 9001], [0, 90, 1], 600 + 90 + 5),  # left open; the least
+        ([0, 3600, 90], [30, 3630, 120], [30, 30, 30], 90),  # a clock an hour ahead and back
+        ([3600, 3600, 60], [3660, 60, 120], [60, 60, 60], 180),  # put back while two were held
+    ],
+)
+def test_active_time_by_hand(given, ended, browser, seconds):
+    table = {"assignment_id": [1, 2, 3], "person_id": 1, "state": "done", "seconds": browser}
+    table |= {"given": np.array(given) * 1000, "created": np.array(ended) * 1000}
+    found = active_seconds(pandas.DataFrame(table), Payment(least_seconds=5))
+    assert found == {1: pytest.approx(seconds)}
 
 
 def test_a_page_that_is_left_open_is_not_paid(tmp_path):
@@ -76,14 +90,6 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
     store.close()
 
 
-def test_pay_is_for_admitted_items_and_for_everybody_s_hours():
-    rule = Payment(per_item=0.1, per_hour=10)
-    assert owed(rule, "annotator", True, 30, 0.5).total == 8.0
-    assert owed(rule, "annotator", False, 30, 0.5).total == 5.0
-    assert owed(rule, "control", True, 30, 0.5).total == 0.0
-    assert owed(None, "annotator", True, 30, 0.5).total == 0.0
-
-
 def test_what_it_costs_in_the_end(tmp_path):
     rule = {"per_item": 0.5, "per_hour": 12.0}
     store = small_store(tmp_path, prompts=10, people_per_item=2, payment=rule)
@@ -96,10 +102,10 @@ def test_what_it_costs_in_the_end(tmp_path):
         answer(store, person, shown)
     money = Watch(store).look().money
     # Nobody shares an image with a control member yet, for there is none: all are admitted who
-    # call the photos highly relevant. Five items at .5, and at 12 an hour the four minutes between
-    # the first answer and the last.
-    assert money.owed == pytest.approx(5 * 0.5 + 0.8)
-    assert money.expected == pytest.approx(20 * 0.5 + 20 / 5 * 4 / 60 * 12)
+    # call the photos highly relevant. Five items at .5, and at 12 an hour the three seconds that
+    # the browser counted at each.
+    assert money.owed == pytest.approx(5 * 0.5 + 0.05)
+    assert money.expected == pytest.approx(20 * 0.5 + 20 / 5 * 15 / 3600 * 12)
     store.close()
 
 
@@ -163,7 +169,7 @@ def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path)
     import json
 
     store = small_store(tmp_path, prompts=4)
-    people = {name: add_person(store, name, "annotator").id for name in ("anna", "boris", "cleo")}
+    people = {name: add_person(store, name).id for name in ("anna", "boris", "cleo")}
     for person in people.values():
         do_all(store, person)
     withdraw_person(store, people["anna"], "delete")

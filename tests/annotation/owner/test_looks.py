@@ -16,14 +16,9 @@ expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `tes
 @pytest.fixture
 def served(tmp_path):
     """A study that people made up have half done, served."""
-    study = small_study(
-        tmp_path,
-        prompts=8,
-        controls=4,
-        title="Which images show what the prompt says?",
-        payment={"per_item": 0.5},
-        completion={"code": "personal"},
-    )
+    title = "Which images show what the prompt says?"
+    more = {"payment": {"per_item": 0.5}, "completion": {"code": "personal"}}
+    study = small_study(tmp_path, prompts=8, controls=4, title=title, **more)
     with serving(study) as served:
         people = [Simulated("anna", noise=0.1), Simulated("boris", noise=0.3)]
         people.append(Simulated("random", "random"))

@@ -17,22 +17,14 @@ from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import all_links, make_links
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.people import add_person
+from pqpp_annotation.store.people import add_person, decide_on_person
 from pqpp_annotation.store.tables import Assignment, Invitation, Person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import read_study
 from pqpp_annotation.web.serve import create_app
 
-PAGES = (
-    "",
-    "/people",
-    "/people/2",
-    "/items",
-    "/items/1",
-    "/invitations",
-    "/votes.csv",
-    "/payment.csv",
-)
+PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
+PAGES += ["/votes.csv", "/payment.csv"]
 FORMS = {
     "/pause": {"pause": "yes"},
     "/people/2": {"decision": "refuse", "message": "x"},
@@ -49,14 +41,13 @@ VALUES = {
     "preference": {"choice": "b"},
     "rich": {**RICH, "inappropriate": False},
 }
-TABLES = ("progress", "votes", "agreement", "annotators", "disputes", "payment")
+TABLES = ("progress", "votes", "annotators", "disputes", "payment")
 
 
 def begun(folder, **database):
     """A study that some people have begun."""
-    store = small_store(
-        folder, prompts=6, controls=3, payment={"per_item": 0.5, "per_hour": 12}, **database
-    )
+    rule = {"per_item": 0.5, "per_hour": 12}
+    store = small_store(folder, prompts=6, controls=3, payment=rule, **database)
     simulate(store, [Simulated("member", noise=0.0, role="control")])
     manners = {"anna": "honest", "random": "random", "always": "constant"}
     simulate(store, [Simulated(name, manner, noise=0.0) for name, manner in manners.items()])
@@ -256,4 +247,23 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
         assert len(read_table(tmp_path / "out" / name)) == count > 0, name
     what = {"preference": "preferences", "order": None, "rich": None}.get(kind, "judgments")
     assert (facts["build"] or "--None").split("--")[1].split()[0] == str(what)
+    store.close()
+
+
+@pytest.mark.parametrize("bad", [0, 2, 6])
+def test_the_first_card_says_whether_the_votes_can_be_trusted(tmp_path, bad):
+    rules = {"people_per_item": 6, "admission": {"min_reference_share": 0.0}}
+    store = small_store(tmp_path, kind="rating", prompts=40, **rules)
+    people = [Simulated(f"p{n}", "random" if n < bad else "honest", noise=0.2) for n in range(6)]
+    simulate(store, people)
+    client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
+    page = come(client, store, "owner").get("/owner").text
+    said = {0: "0 of 6 people are flagged", 2: "2 of 6 people are flagged", 6: "as by chance"}
+    assert said[bad] in page and ('class="verdict good"' in page) == (not bad)
+    assert ("To check" in page) == bool(bad)
+    if bad == 2:
+        for number in (1, 2):
+            decide_on_person(store, number, "accept")
+        client.get("/owner/people/1")
+        assert 'class="verdict good"' in client.get("/owner").text
     store.close()

@@ -30,9 +30,8 @@ def test_an_answer_sent_twice_counts_once(store):
     assert (first.is_new, first.is_complete, again.is_new) == (True, False, False)
     last = save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2", 3)
     assert last.is_complete
-    assert save_answer(
-        store, person, shown.assignment, ids[1], {"label": 2}, "client-2"
-    ).is_complete
+    again = save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2")
+    assert again.is_complete
     assert count_answers(store) == 2
     other = next_item(store, person)
     with pytest.raises(AnnotationError, match="client_id is that of another answer"):
@@ -57,11 +56,8 @@ def test_votes_say_all_that_an_export_needs(store):
     shown = do_all(store, person)
     votes = list(current_votes(store))
     assert len(votes) == 2 * len(shown) == 8
-    assert [(vote.prompt_id, vote.image) for vote in votes] == [
-        (f"q{number}", f"{number}-{model}.png")
-        for number in range(4)
-        for model in ("sdxl", "reference")
-    ]
+    names = [(f"q{n}", f"{n}-{model}.png") for n in range(4) for model in ("sdxl", "reference")]
+    assert [(vote.prompt_id, vote.image) for vote in votes] == names
     vote = votes[1]
     assert (vote.model, vote.annotator, vote.is_control) == ("reference", "a", False)
     assert (vote.value, vote.seconds, vote.purpose) == ({"label": 2}, 1.5, "work")

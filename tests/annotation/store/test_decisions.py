@@ -46,14 +46,8 @@ def usable(store):
 
 def bad_study(made, reopen_after):
     """A study of 24 prompts, k = 3, all done by five good people and two bad ones."""
-    store = made(
-        prompts=24,
-        controls=8,
-        control={"every": 2},
-        people_per_item=3,
-        reopen_after=reopen_after,
-        admission={"min_reference_share": 0.0},
-    )
+    rules = {"admission": {"min_reference_share": 0.0}, "reopen_after": reopen_after}
+    store = made(prompts=24, controls=8, control={"every": 2}, people_per_item=3, **rules)
     manners = [("member", "honest", "control")]
     manners += [(f"good-{number}", "honest", "annotator") for number in range(5)]
     manners += [("random", "random", "annotator"), ("always", "constant", "annotator")]

@@ -6,19 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.testclient import TestClient
 from support.served import SECRET, token_of
-from support.studies import do_all, small_store
+from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
+from pqpp_annotation.owner.downloads import payment_rows, prolific_rows
+from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.store import people
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.people import (
-    add_person,
-    decide_on_person,
-    everybody,
-    find_person,
-    set_password,
-)
+from pqpp_annotation.store.people import add_person, decide_on_person, everybody, find_person
+from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.work import past_items
 from pqpp_annotation.web.serve import create_app
 
@@ -76,7 +73,7 @@ def test_an_open_page_saves_nothing_more(store, ends):
     elif ends == "owner":
         decide_on_person(store, person.id, "sign-out")
     else:
-        set_password(store, person.id, "a new password")
+        people.set_password(store, person.id, "a new password")
     answer = {"client_id": "x" * 16, "assignment": state["task"]["assignment"]}
     answer |= {"image": state["task"]["images"][0]["id"], "value": {"label": 2}}
     assert client.post("/api/answers", json=answer, headers=csrf).status_code == 401
@@ -115,9 +112,8 @@ def test_a_right_password_is_not_counted(store):
     client = client_of(store)
     for _ in range(6):
         form = {"csrf": token_of(client.get("/sign-in")), "name": "ann"}
-        assert (
-            client.post("/sign-in", data={**form, "password": "correct horse"}).status_code == 303
-        )
+        form["password"] = "correct horse"
+        assert client.post("/sign-in", data=form).status_code == 303
         client.cookies.clear()
 
 
@@ -162,13 +158,9 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     assert alone.status_code == 403 and "needs the id" in alone.text
 
 
-WAYS = {
-    "code": "D0NE",
-    "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}",
-    "screened_out": {"code": "SCREEN", "url": "https://example.org/?cc={code}"},
-    "quota_full": {"code": "FULL"},
-    "withdrawn": {"code": "GONE"},
-}
+WAYS = {"code": "D0NE", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
+WAYS |= {"screened_out": {"code": "SCREEN", "url": "https://example.org/?cc={code}"}}
+WAYS |= {"quota_full": {"code": "FULL"}, "withdrawn": {"code": "GONE"}}
 
 
 def came(store, number):
@@ -198,6 +190,38 @@ def test_every_way_out_has_its_code_and_address(tmp_path):
     page = client.post("/withdraw", data={"csrf": csrf, "mode": "delete"}).text
     assert "GONE" in page and "deleted" in page
     store.close()
+
+
+@pytest.mark.parametrize("mode", ["delete", "anonymous"])
+def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
+    rule = {"per_item": 0.15, "per_hour": 12, "least_seconds": 3}
+    store = small_store(tmp_path, prompts=4, training=2, payment=rule)
+    client, person = came(store, 1)
+    do_all(store, person)
+    [before] = prolific_rows(Watch(store))
+    client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
+    watch = Watch(store)
+    assert before["amount"] == f"{watch.look().money.owed:.2f}" == "0.65"
+    assert list(prolific_rows(watch)) == [before]
+    [row] = payment_rows(watch)
+    paid = ("items", "for_items", "for_hours", "reason")
+    assert [row[name] for name in paid] == [4, 0.6, 0.05, "withdrawn"]
+    # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
+    assert "p1" not in str(rows(store, Person))
+    for shared in (True, False):
+        [(token, _)] = make_links(store, is_shared=shared)
+        refused = join(client_of(store), f"/join/{token}", PROLIFIC_PID="p1").text
+        assert "have left this study" in refused
+    assert len(everybody(store)) == 1
+    store.close()
+
+
+def test_one_id_is_one_person_whatever_the_link(store):
+    client, _ = came(store, 1)
+    [(shared, _)], [(own, _)] = make_links(store, is_shared=True), make_links(store)
+    assert join(client, f"/join/{shared}", PROLIFIC_PID="p1").status_code == 303
+    other = join(client, f"/join/{own}", PROLIFIC_PID="p1")
+    assert "came by another link" in other.text and len(everybody(store)) == 1
 
 
 def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, caplog):
@@ -267,20 +291,14 @@ def test_two_studies_on_one_host_have_cookies_of_their_own(tmp_path, secrets):
 @pytest.mark.parametrize(
     ("headers", "code"),
     [
-        ({"Origin": "https://study.example:8443", "Host": "study.example"}, 403),
-        (
-            {
-                "Origin": "https://study.example:8443",
-                "Host": "study.example",
-                "X-Forwarded-Port": "8443",
-            },
-            401,
-        ),
-        ({"Origin": "https://evil.example", "Host": "study.example", "X-Forwarded-Port": "1"}, 403),
+        ({"Origin": "https://study.example:8443"}, 403),
+        ({"Origin": "https://study.example:8443", "X-Forwarded-Port": "8443"}, 401),
+        ({"Origin": "https://evil.example", "X-Forwarded-Port": "1"}, 403),
     ],
 )
 def test_a_proxy_on_another_port(store, headers, code):
     client = client_of(store, "https://study.example")
+    headers = {"Host": "study.example", **headers}
     assert client.post("/sign-out", data={"csrf": "x"}, headers=headers).status_code == code
 
 

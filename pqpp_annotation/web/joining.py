@@ -153,7 +153,9 @@ def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()
     """Leave with the answers or without."""
     person = visit.person()
     finish = finish_of(visit.store, person, "withdrawn")  # before all that says who it was is gone
-    withdraw_person(visit.store, person.id, mode)
+    people = visit.site.watch.look(fresh=True).people
+    owed = next((vars(row.owed) for row in people if row.id == person.id), None)
+    withdraw_person(visit.store, person.id, mode, owed)
     visit.leave()
     return visit.render("farewell.html", is_deleted=mode != "anonymous", finish=finish)
 
