@@ -78,7 +78,7 @@ $(VENV)/demo-installed: $(BIN)/python $(SOURCES)
 $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its test tools into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test,docs,models,onnx,apps,demo,annotate,postgresql,assess]'
+	$(PIP) '.[test,docs,models,apps,demo,annotate,postgresql,assess]'
 	@$(BIN)/python -m nltk.downloader -q -d $(VENV)/nltk_data punkt_tab wordnet stopwords \
 	  averaged_perceptron_tagger_eng >/dev/null 2>&1 || true  # tests that need it skip where it is missing
 	@rm -rf build; touch $@
@@ -86,11 +86,11 @@ $(VENV)/test-installed: $(BIN)/python $(SOURCES)
 $(VENV)/bench-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and its peers into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[test,models,onnx,bench,engines]'
+	$(PIP) '.[test,models,bench,engines]'
 	@rm -rf build; touch $@
 
 $(VENV)/docs-installed: $(BIN)/python $(SOURCES)
 	@echo "installing pqpp and what its site is built with into $(VENV) ..."
 	@rm -rf build
-	$(PIP) '.[docs,models,onnx,apps,demo,annotate,postgresql,engines,assess]'
+	$(PIP) '.[docs,models,apps,demo,annotate,postgresql,engines,assess]'
 	@rm -rf build; touch $@

@@ -70,7 +70,7 @@ class Predict(
         targets: What to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has
             (default: all that it has).
         uncertainty: Also give each prediction's standard deviation; in files, columns
-            TARGET_deviation.
+            TARGET_deviation. `alignment` has none.
         unread: What a `far` prompt gets: nothing, or the average prediction.
         verdict: Also say how hard each prompt is among prompts that people wrote and among
             captions, in a sentence, and which skill costs most; in files, columns `verdict`,
@@ -167,7 +167,6 @@ class Predict(
         targets: tuple[str, ...],
         typed: bool,
         judged: bool,
-        doubts: bool = False,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
         """Give parts of what was given, as they were read, with predictions and verdicts.
 
@@ -183,7 +182,7 @@ class Predict(
         with shown as bar:
             for given, rows in source.parts(typed):
                 read = predictor.read_rows(rows)
-                asked = (targets, self.uncertainty or doubts)
+                asked = (targets, self.uncertainty)
                 verdicts: Any = ()
                 if judged:
                     from pqpp_models.verdict.verdict import predict_and_judge
@@ -215,15 +214,13 @@ class Predict(
         is_judged = self.verdict or is_a_question
         verdicts: list[Any] = []
         for _, read, predicted, found in self._answers(
-            source, predictor, targets, False, is_judged, doubts=is_judged
+            source, predictor, targets, False, is_judged
         ):
             prompts += read
             verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
         far_means, width = predictor.far_means, width_of(self.output)
-        if not self.uncertainty:
-            columns = {k: v for k, v in columns.items() if not k.endswith("_deviation")}
         if is_a_question and not self.uncertainty:
             text = format_question(verdicts[0], columns, far_means)
         else:

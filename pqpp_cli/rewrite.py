@@ -162,7 +162,6 @@ class Rewrite(
             return Synonyms(self.count), list
         budget = self.budget()
         name = self.chat_model or ""
-        judge.check_writer(name)
         writer = Writer(self.open_chat(name, budget), self.count, judge.target)
         writer.plan(list(prompts))
         return writer, lambda: [budget.line()]
@@ -184,9 +183,10 @@ def _table(columns: dict[str, list]) -> str:
         (
             visible(" ".join(text.split())),
             visible(new) if changed else "(kept)",
-            *([f"{probability:.0%}", *(f"{gain:+.3f}" for gain in gains)] if changed else [""]),
+            *([likely, *(f"{gain:+.3f}" for gain in gains)] if changed else [""]),
         )
-        for text, new, changed, probability, *gains in zip(*columns.values(), strict=True)
+        for text, new, changed, chance, *gains in zip(*columns.values(), strict=True)
+        for likely in ["–" if chance is None else f"{chance:.0%}"]
     ]
     names = [name.replace("_gain", " gain") for name in list(columns)[4:]]
     return tabulate(rows, ["prompt", "rewritten", "probably better", *names], disable_numparse=True)

@@ -50,7 +50,8 @@ class Uncertain(NamedTuple):
 
     Attributes:
         values: shape ``(rows, targets)``.
-        deviations: of the same shape; about 90 % of true values are within 1.645 of them.
+        deviations: of the same shape; about 90 % of true values are within 1.645 of them. NaN for
+            `alignment`, whose large errors nothing tells from small ones.
         distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
         far: one a row, whether the predictor cannot read the prompt: it is in no plain English, so
             that the prediction is the average of all prompts and the deviation theirs, or a

@@ -13,20 +13,21 @@ part of the variance that is no chance.
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.meaning import meaning_lost, missing, only_shorter, words_to_keep
+from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.paths import expanded
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
 from pqpp_models.prompts import normalise
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
+_read = cache(read_json)
 TOO_UNSURE = "not better"
 """How the reason begins where a rewrite says the same, and is too improbably better."""
 
@@ -44,7 +45,8 @@ class RewriteVerdict(NamedTuple):
         reason: Why not; empty where it is accepted.
         predicted: What is predicted of it.
         gain: That less what is predicted of the original.
-        probability: That the gain to be expected is over the margin.
+        probability: That the gain to be expected is over the margin; None for a target
+            without a deviation, like `alignment`.
         similarity: The cosine of both prompts in the predictor's space; 1 where it has none.
         added: Content words that the original has no word for.
         lost: Content words of the original that the candidate has no word for.
@@ -58,7 +60,7 @@ class RewriteVerdict(NamedTuple):
     reason: str
     predicted: float
     gain: float
-    probability: float
+    probability: float | None
     similarity: float
     added: tuple[str, ...]
     lost: tuple[str, ...]
@@ -71,7 +73,7 @@ class Judge:
 
     Args:
         target: The target that shall become better. As `mean_hbpp` or `mean_p10`.
-        predictor: Name, folder or OWNER/NAME of one that knows how sure it is.
+        predictor: Its name, folder or OWNER/NAME.
         margin: What the expected gain must be above. In the target's units.
         confidence: The least probability of that gain. It is below 1.
         least_cosine: Of the two prompts in the predictor's space, where it has one.
@@ -81,7 +83,7 @@ class Judge:
             probability of one half or more.
 
     Raises:
-        EngineError: The predictor does not know how sure it is.
+        EngineError: A confidence above .5 is asked for and the target has no deviation.
         PredictorError: NLTK's WordNet or stopwords are not installed.
 
     Example:
@@ -105,11 +107,11 @@ class Judge:
         self.least_cosine, self.most_added = least_cosine, most_added
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor)
-        if not self.predictor.knows_uncertainty:
-            raise EngineError(f"{predictor} does not know how sure it is; name one that does")
         self.target, *others = self.predictor.columns_for(target)
         if others:
             raise EngineError(f"`target` is {target!r}; name one")
+        if confidence > 0.5:
+            require_deviations(self.predictor, [self.target])
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
         self.beside = other if other in self.predictor.targets else None
         self.entailment = None if entailment is None else Entailment(entailment)
@@ -122,7 +124,8 @@ class Judge:
 
         texts = [original, *candidates]
         targets = [self.target, *filter(None, [self.beside])]
-        predicted = self.predictor.predict_with_uncertainty(texts, targets)
+        read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
+        predicted = self.predictor.answer(read, targets, uncertainty=is_sure)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         entailed: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
@@ -131,15 +134,18 @@ class Judge:
         spread = self._spread(deviations, cosines)
         verdicts = []
         for at, text in enumerate(candidates, 1):
-            surely = (gains[at] - self.margin) / max(float(spread[at]), 1e-9)
-            probability = 0.0 if predicted.far[at] else float(ndtr(surely))
+            is_better, probability = gains[at] > self.margin, None
+            if not np.isnan(spread[at]):
+                surely = (gains[at] - self.margin) / max(float(spread[at]), 1e-9)
+                probability = 0.0 if predicted.far[at] else float(ndtr(surely))
+                is_better = probability > self.confidence
             added, lost = tuple(missing(text, original)), tuple(missing(original, text))
             reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], added)
             entails = entailed[at - 1]
             if not reason and entails is not None and entails < LEAST_ENTAILED:
                 reason = f"another meaning: it entails the original with {entails:.0%}"
-            if not reason and not probability > self.confidence:
-                reason = f"{TOO_UNSURE}: {probability:.0%} is the probability of being better"
+            if not reason and not is_better:
+                reason = f"{TOO_UNSURE}: the predicted gain is {gains[at]:+.3f}"
             figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
             beside = float(np.subtract(*predicted.values[[at, 0], 1])) if self.beside else None
             words = added, lost, beside, entails
@@ -149,7 +155,8 @@ class Judge:
     def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
         """Judge the candidates, and put them in order: by their probability of being better.
 
-        Those that are refused for more than a low probability come last.
+        By their gain, if no probability is known. Those that are refused for more than a low
+        probability come last.
 
         Example:
             >>> ranked = Judge().rank("a couch dog on", ["a couch", "a dog on a couch"])
@@ -159,28 +166,10 @@ class Judge:
 
         def place(verdict: RewriteVerdict) -> tuple[bool, float]:
             is_refused = not verdict.accepted and not verdict.reason.startswith(TOO_UNSURE)
-            return is_refused, -verdict.probability
+            known = verdict.probability
+            return is_refused, -(verdict.gain if known is None else known)
 
         return sorted(self(original, candidates), key=place)
-
-    def check_writer(self, name: str) -> None:
-        """Refuse the judge itself as the writer: it would praise its own words.
-
-        Args:
-            name: Folder or OWNER/NAME of the model that writes.
-
-        Raises:
-            EngineError: It is the predictor that judges.
-
-        Example:
-            >>> Judge("mean_hbpp").check_writer("static")
-            Traceback (most recent call last):
-            pqpp_engines.errors.EngineError: static judges and cannot write as well; name another
-        """
-        writer, judge = expanded(name), expanded(self.predictor_name)
-        is_same = writer.exists() and judge.exists() and writer.samefile(judge)
-        if is_same or name == self.predictor_name:
-            raise EngineError(f"{name} judges and cannot write as well; name another")
 
     def _why_not(
         self, original: str, text: str, far: bool, cosine: float, added: Sequence[str]
@@ -204,12 +193,9 @@ class Judge:
     def _spread(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the deviation of each gain as far as it is no chance in votes and images.
 
-        Where nothing was measured all of it counts; alignment, of which there are no single
-        captions to measure it on, is held to be as HBPP is.
+        Where nothing was measured all of it counts.
         """
         known, target = self.predictor.name, self.target
-        if target == "alignment":
-            target = "mean_hbpp"
         most = float(shared_error(known, target, 1.0)) if self.predictor.has_space else 0.0
         shared = shared_error(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
@@ -278,12 +264,7 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
         [0.0, 0.2]
     """
     cosines = np.asarray(cosines, dtype=np.float64)
-    space = _figures()["spaces"].get(predictor, {})
+    space = _read(_LIKENESS)["spaces"].get(predictor, {})
     if target not in space.get("correlations", {}):
         return np.zeros_like(cosines)
     return np.interp(cosines, space["cosines"], space["correlations"][target], left=0.0)
-
-
-@cache
-def _figures() -> dict[str, Any]:
-    return read_json(_LIKENESS)

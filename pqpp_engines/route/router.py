@@ -63,13 +63,9 @@ class Router:
         rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
-        self.predictor.columns_for([route.target for route in self.routes])
-        assert rule.confidence is not None
-        if not self.predictor.knows_uncertainty and rule.confidence > 0.5:
-            raise EngineError(
-                f"{predictor} does not know how sure it is, so there is no lower bound; "
-                "give a confidence of .5, or another predictor"
-            )
+        targets = self.predictor.columns_for([route.target for route in self.routes])
+        if rule.confidence != 0.5:
+            rules.require_deviations(self.predictor, targets)
 
     @classmethod
     def fit(
@@ -266,16 +262,12 @@ class Router:
     def _worth(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and which are far."""
         targets = [route.target for route in self.routes]
-        if self.predictor.knows_uncertainty:
-            prediction = self.predictor.predict_with_uncertainty(texts, targets)
-            values, deviations, far = prediction.values, prediction.deviations, prediction.far
-        else:
-            values = self.predictor.predict(texts, targets)
-            deviations, far = np.zeros_like(values), np.zeros(len(texts), dtype=bool)
+        read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
+        values, deviations, _, far, _ = self.predictor.answer(read, targets, uncertainty=is_sure)
         bounds = self.rule.lower_bounds(values, deviations)
         unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(unknown[:, None], 0.0, bounds)
-        return bounds * [route.utility for route in self.routes], np.asarray(far) | unknown
+        return bounds * [route.utility for route in self.routes], far | unknown
 
     def _reason(self, at: int, worth: Iterable[float], far: bool) -> str:
         if far:

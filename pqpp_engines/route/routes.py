@@ -18,6 +18,7 @@ from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.errors import explained
 from pqpp_files.hashes import sha256_of_parts
+from pqpp_models import Predictor
 
 Floats = NDArray[np.float64]
 KIND = "pqpp_router"
@@ -81,7 +82,30 @@ class Rule:
         """Return what stands for the quality: normal lower bounds at the confidence."""
         from scipy.special import ndtri
 
-        return values - float(ndtri(self.confidence)) * deviations
+        return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
+
+
+def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
+    """Refuse a confidence above .5 in targets of which no deviation is known.
+
+    Raises:
+        EngineError: There is such a target.
+
+    Example:
+        >>> from pqpp_models import Predictor
+        >>> require_deviations(Predictor.from_pretrained("static"), ["mean_p10", "alignment"])
+        Traceback (most recent call last):
+        pqpp_engines.errors.EngineError: alignment of static has no deviation for ...; ...
+    """
+    names = list(targets)
+    if predictor.knows_uncertainty:
+        [deviations] = predictor.predict_with_uncertainty(["a cat"], targets).deviations
+        names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
+    if names:
+        raise EngineError(
+            f"{', '.join(names)} of {predictor.called} has no deviation for a confidence above .5; "
+            "give 0.5, or another target or predictor"
+        )
 
 
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:

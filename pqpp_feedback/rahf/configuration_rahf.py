@@ -23,7 +23,7 @@ class RahfConfig(PreTrainedConfig):
         variant: `multi_head`, seven heads, or `augmented_prompt`, three heads that are told by a
             task string before the prompt what to predict (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
-            mean and bias, residual read-out convolutions.
+            mean and bias, residual read-out convolutions, a decoder that sees the prompt alone.
         heatmap_conv_sizes: Filters of the heatmap head's first convolutions.
         heatmap_deconv_sizes: Filters of its de-convolutions, each of which doubles the map.
         score_conv_sizes: Filters of the score head's convolutions.

@@ -323,6 +323,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             features = self.feature_map(states, image_tokens.shape[1])
             heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
             scores = [self.score_heads[name](features) for name in SCORES]
+            if self.config.head_style == "released":  # its decoder sees the prompt alone
+                states, mask = (a[:, image_tokens.shape[1] :] for a in (states, mask))
             output = RahfOutput(
                 heatmaps=torch.stack(heatmaps, dim=1),
                 scores=torch.stack(scores, dim=1),

@@ -174,11 +174,6 @@ class RahfProcessor(ProcessorMixin):
         rows = [[] if words is None else self.target_ids(prompt, words) for prompt, words in pairs]
         return _filled(rows, -100)
 
-    @property
-    def model_input_names(self) -> list[str]:
-        """Names of what the model takes."""
-        return ["pixel_values", "input_ids", "attention_mask", "task_ids"]
-
 
 def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
     """Return rows as a tensor of whole numbers with a value behind the shorter ones."""

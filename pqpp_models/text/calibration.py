@@ -2,9 +2,11 @@
 
 A training calls `calibrate_targets` for targets in units of their own, `calibrate_across_sources`
 for one that was learned from studies with scales of their own, and joins what both return by
-`join_calibrations`: units, priors, and deviations whose nominal intervals hold.
+`join_calibrations`: units, priors, and deviations whose nominal intervals hold. A target learned
+from studies has no deviation: what was tried does not tell its large errors from small ones.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +24,7 @@ from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import read_contents
-from pqpp_models.targets import Z90, resolve_targets, target_limits
+from pqpp_models.targets import ALIGNMENT, Z90, resolve_targets, target_limits
 from pqpp_models.text.arrays import Arrays, Floats, Singles, exact_product, prefixed
 from pqpp_models.text.reading.known_words import KnownWords, repeats
 from pqpp_models.text.reading.words import WordTables, kinds_of_prompts
@@ -131,8 +133,9 @@ class CalibratedPredictor(Predictor):
             # What stands for a garbled text is worse than the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
-        mixed = mixed_with_prior(values, deviations, known, fitted)
-        uncertain = Uncertain(*mixed, distance, known == 0, [])
+        values, deviations = mixed_with_prior(values, deviations, known, fitted)
+        deviations[:, np.array(targets) == ALIGNMENT] = np.nan
+        uncertain = Uncertain(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if doubts else ():
             told = self.known_words.told(text) if self.known_words is not None else ""
             parts = filter(None, (prompt.not_read, told, self._beyond(text)))
@@ -141,6 +144,8 @@ class CalibratedPredictor(Predictor):
 
     def _try(self) -> None:
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
+        known = np.array(self.targets) != ALIGNMENT
+        found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
             raise ValueError("what it predicts are no numbers")
 
@@ -295,7 +300,7 @@ def calibrate_targets(
         part = _units(slope, offset, true.mean(), true.std())
         values = slope * score + offset
         columns = spread_columns(values[:, None], prompts, distance, part)[:, 0]
-        spread = _fit_spread(columns, np.abs(true - values), np.ones(len(true)))
+        spread = _fit_spread(columns, np.abs(true - values))
         parts.append({**part, "spread": spread[None]})
     return join_calibrations(*parts)
 
@@ -304,32 +309,30 @@ def calibrate_across_sources(
     scores: Floats,
     truths: Floats,
     sources: Sequence[str],
-    prompts: Sequence[str],
     level: Floats,
     own: Floats | None = None,
 ) -> Calibration:
     """Fit one target that was learned from several studies, each with a scale of its own.
 
-    Errors are those on ranks: true values become normal scores within their source (equal ones in
-    a fixed random order), predictions are centred within their source. Every source weighs the
-    same. The scale comes from one study, the anchor.
+    True values become normal scores within their source (equal ones in a fixed random order),
+    predictions are centred within their source. Every source weighs the same. The scale comes from
+    one study, the anchor.
 
     Args:
         scores: standardised predictions of each prompt by a model that was fitted without the
             prompt's source, shape ``(rows,)``.
         truths: true values, on the scale of their source; higher is better.
         sources: the name of each prompt's source.
-        prompts: the prompts, one a row.
         level: true values of the anchor's prompts in the target's units, NaN for all others.
         own: scores of the same prompts by the predictor itself, where those left out are of another
             model that stands in for it: only their scale is used.
 
     Returns:
-        The arrays of `CALIBRATION`, with one row. The average predicted for the anchor's prompts
-        is the average of ``level``; a deviation of one is so much of the deviation of ``level``.
+        The arrays of `CALIBRATION`, with one row, whose spread is 0. The average predicted for the
+        anchor's prompts is the average of ``level``.
     """
     names = np.asarray(sources)
-    goal, centred, weight, usual = np.zeros((4, len(names)))
+    goal, centred, weight = np.zeros((3, len(names)))
     places = [np.flatnonzero(names == name) for name in sorted(set(sources))]
     for rows in places:
         goal[rows] = normal_scores(truths[rows])
@@ -338,21 +341,10 @@ def calibrate_across_sources(
     steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
-    slope = steep * unit
-    fitted = _units(slope, prior - slope * scores[known].mean(), prior, unit)
-    values = slope * scores + fitted["offset"]
-    columns = spread_columns(values[:, None], prompts, np.zeros(len(names)), fitted)[:, 0]
-    # Neither the sign nor the distance says anything where scales differ.
-    used = np.isin(SPREAD, ("one", "extreme", "log_letters", "places", "lettering"))
-    error = np.abs(goal - steep * centred)
-    for rows in places:  # how well a source is predicted as a whole is not of the prompts
-        usual[rows] = error[rows].mean()
-    spread = _fit_spread(columns * used, error, weight, usual)
-    spread[0] += np.log(unit)
-    if own is not None:
-        slope = fitted["slope"] * (scores.std() / own.std())
-        fitted |= {"slope": slope, "offset": prior - slope * own[known].mean()}
-    return join_calibrations({**fitted, "spread": spread[None]})
+    own = scores if own is None else own
+    slope = steep * unit * (scores.std() / own.std())
+    fitted = _units(slope, prior - slope * own[known].mean(), prior, unit)
+    return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
@@ -382,38 +374,31 @@ def _units(*numbers: float) -> dict[str, NDArray]:
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
-def _fit_spread(
-    columns: Floats, error: Floats, weight: Floats, usual: Floats | float = 1.0
-) -> Floats:
-    """Return coefficients of the log deviation: shape by likelihood, scale by conformal quantile.
-
-    ``usual`` is what errors are divided by for the shape alone.
-    """
+def _fit_spread(columns: Floats, error: Floats) -> Floats:
+    """Return coefficients of log deviations: shape by likelihood, scale by conformal quantile."""
     error = error + 1e-6 * (error.mean() + 1e-12)
-    spread = _laplace(columns, error / usual, weight)
+    spread = _laplace(columns, error)
     if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
-        kept = np.array(SPREAD) != "distance"
-        spread = _laplace(columns * kept, error / usual, weight)
+        spread = _laplace(columns * (np.array(SPREAD) != "distance"), error)
     ratio = error / np.exp(columns @ spread)
-    spread[0] += np.log(conformal_quantile(ratio, weight) / Z90)
+    spread[0] += np.log(conformal_quantile(ratio) / Z90)
     return spread
 
 
-def _laplace(columns: Floats, error: Floats, weight: Floats) -> Floats:
+def _laplace(columns: Floats, error: Floats) -> Floats:
     """Fit the log of the mean absolute error by Newton's method, with a ridge but for the first.
 
     The first column is ones; constant ones get no coefficient.
     """
-    mean = (weight @ columns) / weight.sum()
-    deviation = np.sqrt((weight @ (columns - mean) ** 2) / weight.sum())
+    mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     used = np.flatnonzero(deviation > 1e-6)
     rows = np.column_stack([np.ones(len(error)), (columns - mean)[:, used] / deviation[used]])
     ridge = np.diag([0.0] + [_RIDGE] * len(used))
     slopes = np.zeros(rows.shape[1])
-    slopes[0] = np.log((weight @ error) / weight.sum())
+    slopes[0] = np.log(error.mean())
     for _ in range(_STEPS):
-        share = weight * error * np.exp(-np.clip(rows @ slopes, -30, 30))
-        gradient = rows.T @ (weight - share) + ridge @ slopes
+        share = error * np.exp(-np.clip(rows @ slopes, -30, 30))
+        gradient = rows.T @ (1 - share) + ridge @ slopes
         step = np.linalg.solve((rows * share[:, None]).T @ rows + ridge, gradient)
         slopes -= step * min(1.0, 1.0 / max(np.abs(step).max(), 1e-12))
         if np.abs(step).max() < 1e-9:
@@ -424,16 +409,11 @@ def _laplace(columns: Floats, error: Floats, weight: Floats) -> Floats:
     return spread
 
 
-def conformal_quantile(ratio: Floats, weight: Floats) -> float:
+def conformal_quantile(ratio: Floats) -> float:
     """Return what nine in ten new ratios don't exceed: number ``ceil(.9 (n + 1))`` of n.
 
-    With weights, the first at which so much of the weight is reached; the largest if none is.
-
-    >>> conformal_quantile(np.arange(1.0, 20.0), np.ones(19))
+    >>> conformal_quantile(np.arange(1.0, 20.0))
     18.0
     """
-    order = np.argsort(ratio, kind="stable")
-    reached = np.cumsum(weight[order]) / weight.sum()
-    wanted = _COVERED * (len(ratio) + 1) / len(ratio)
-    place = int(np.searchsorted(reached, wanted - 1e-9))
-    return float(ratio[order][min(place, len(ratio) - 1)])
+    wanted = math.ceil(_COVERED * (len(ratio) + 1) - 1e-9)
+    return float(np.sort(ratio)[min(wanted, len(ratio)) - 1])

@@ -136,7 +136,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
         says = f"has a colour against the usual one (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
     same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
-    if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same]):
+    if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same].rstrip()):
         says = f"shows {_in_words(len(shorter))} things at once"
         skills.append(PromptSkill("subjects", says, shorter[0]))
     words = prompt.split()

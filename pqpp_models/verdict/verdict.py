@@ -24,7 +24,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predict import predicted_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR
-from pqpp_models.targets import Z90
+from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.verdict.reference import read_reference
 from pqpp_models.verdict.skills import PromptSkill, skills_in
@@ -39,6 +39,8 @@ COSTS = 5.0
 _COLUMNS = "verdict level easier_than_people easier_than_captions skill cost"
 VERDICT_COLUMNS = tuple(_COLUMNS.split())
 """What a table has of each verdict."""
+_RIGHT_PAIRS = 55
+"""Measured on AIGIQA-20K; 54 to 56 by length and by unknown words (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 _REASONS = {"language": "it is in {}", "garbled": "the words are garbled ({})"}
@@ -63,7 +65,6 @@ class PromptVerdict:
         easier_than_captions: Than how many of 100 real captions.
         costs: The skills that were found, the dearest first: a skill, and by how many ranks among
             people's prompts the plain prompt is easier. Below 0: it is harder.
-        deviation: The standard deviation of true values from such a prediction; NaN if unknown.
     """
 
     prompt: str
@@ -74,7 +75,6 @@ class PromptVerdict:
     easier_than_people: float = math.nan
     easier_than_captions: float = math.nan
     costs: tuple[tuple[PromptSkill, float], ...] = ()
-    deviation: float = math.nan
 
     @property
     def skill(self) -> str | None:
@@ -96,15 +96,15 @@ class PromptVerdict:
 
     @property
     def doubt(self) -> str:
-        """How far the prediction is off, in words; empty where it is not known.
+        """How well such prompts are ranked, in words; empty without a verdict or if not measured.
 
         >>> verdict("a cat").doubt
-        'a rough guess: nine of ten such prompts are less than 0.69 off'
+        "a rough order: agrees with people on 55 of 100 pairs of real users' prompts (chance: 50)"
         """
-        if math.isnan(self.value + self.deviation):
+        if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
-        off = Z90 * self.deviation
-        return f"a rough guess: nine of ten such prompts are less than {off:.2f} off"
+        pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts"
+        return f"a rough order: agrees with people on {pairs} (chance: 50)"
 
     @property
     def remedy(self) -> str:
@@ -217,7 +217,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         predictor = Predictor.from_pretrained(predictor)
     rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
     target = read_reference(predictor).target
-    _, verdicts = predict_and_judge(predictor, rows, target, predictor.knows_uncertainty)
+    _, verdicts = predict_and_judge(predictor, rows, target)
     return verdicts[0] if isinstance(prompts, str) else verdicts
 
 
@@ -225,7 +225,7 @@ def predict_and_judge(
     predictor: Predictor,
     rows: Sequence[Any],
     targets: str | Iterable[str] | None = None,
-    uncertainty: bool = True,
+    uncertainty: bool = False,
     unread: str = "empty",
 ) -> tuple[dict[str, Sequence[Any]], PromptVerdicts]:
     """Predict prompts, and beside them what each would be without what costs most.
@@ -234,7 +234,7 @@ def predict_and_judge(
         predictor: One with a reference.
         rows: Prompts as its `read_rows` gives them.
         targets: Names; all of the predictor's if left out. That of the verdict is added.
-        uncertainty: Whether deviations are asked for; without them no doubt is told.
+        uncertainty: Whether deviations are asked for.
         unread: As for `predict`.
 
     Returns:
@@ -257,7 +257,6 @@ def predict_and_judge(
     whys = [_why_none(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
-    deviations = np.array(columns.get(f"{target}_deviation", [None] * count), float).tolist()
     people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
     ranks = dict(zip(plain, people[count:], strict=True))
     verdicts = []
@@ -266,7 +265,7 @@ def predict_and_judge(
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
         said = _level_and_sentence(whys[row], people[row], known)
         of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
-        verdicts.append(PromptVerdict(*of_prompt, known, deviations[row]))
+        verdicts.append(PromptVerdict(*of_prompt, known))
     return columns, PromptVerdicts(verdicts)
 
 

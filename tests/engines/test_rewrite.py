@@ -10,6 +10,7 @@ import pytest
 from support.paraphrases import PARAPHRASES
 
 from pqpp_datasets.load import load_benchmark
+from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite import Judge, meaning_lost
 from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
 from pqpp_files.read_table import read_table
@@ -112,7 +113,7 @@ def test_what_sits_on_what_is_turned_round_in_captions(captions):
     assert np.mean(turned) > 0.8
 
 
-@pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10", "alignment"])
+@pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10"])
 def test_the_probability_is_that_of_what_is_no_chance(target):
     """Of two errors of which a part is shared by the most alike, and less by the less alike."""
     judge = Judge(target, "static")
@@ -120,8 +121,7 @@ def test_the_probability_is_that_of_what_is_no_chance(target):
     found = judge.predictor.predict_with_uncertainty(texts, [target])
     one, other = judge.predictor.embed(texts).astype(float)
     cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-    measured = "mean_hbpp" if target == "alignment" else target
-    known, rho = (float(shared_error("static", measured, at)) for at in (1.0, cosine))
+    known, rho = (float(shared_error("static", target, at)) for at in (1.0, cosine))
     [verdict] = judge(texts[0], texts[1:])
     deviations = known**0.5 * found.deviations[:, 0]  # without chance
     covariance = np.diag(deviations**2)
@@ -162,7 +162,10 @@ def test_of_three_rewrites_of_an_awkward_prompt_the_better_one_comes_first(targe
 def test_a_request_is_no_meaning_and_additions_are_limited():
     judge = Judge()
     [verdict] = judge("please would u give me an image of a couch dog on", ["a dog on a couch"])
-    assert verdict.accepted and verdict.lost == () and verdict.probability > 0.5
+    assert verdict.accepted and verdict.lost == () and verdict.gain > 0
+    assert verdict.probability is None  # `alignment` has no deviation
+    with pytest.raises(EngineError, match="alignment of static has no deviation"):
+        Judge(confidence=0.6)
     [verdict] = judge("a dog on a couch", ["a dog on a couch on fire, with crying people"])
     assert verdict.reason == "too much is added: fire, crying, people"
     assert verdict.added == ("fire", "crying", "people")

@@ -91,6 +91,10 @@ def test_a_floor_takes_the_lower_bound():
         np.array([[1 - 1.2815516, 2 - 0.6407758]])
     )
     assert Rule(budget=1).lower_bounds(values, deviations).tolist() == values.tolist()
+    routes = [Route("cheap", "mean_p10", 1), Route("good", "alignment", 4)]
+    with pytest.raises(EngineError, match="alignment of static has no deviation"):
+        Router(routes, Rule(floor=0.5))
+    assert len(Router(routes, Rule(budget=2)).decide(["a cat", "two dogs"])) == 2
 
 
 def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):

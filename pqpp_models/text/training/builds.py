@@ -15,7 +15,6 @@ from scipy.special import expit
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
-from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
@@ -316,7 +315,7 @@ class StaticBuilds:
         return predictor
 
     def calibrate_alignment(self, network: StaticNetwork, sources: Studies) -> Calibration:
-        """Fit units and deviations of `alignment` to predictions of each study by the others.
+        """Fit the units of `alignment` to predictions of each study by the others.
 
         A linear model of the tuned encoder's states stands in for the teacher, which would have to
         be tuned once a study.
@@ -341,7 +340,6 @@ class StaticBuilds:
             np.concatenate([left_out[name] for name in sources]),
             np.concatenate([study.scores for study in sources.values()]),
             [name for name, study in sources.items() for _ in study.prompts],
-            [normalise(prompt) for study in sources.values() for prompt in study.prompts],
             np.concatenate(list(level.values())),
             own.astype(np.float64),
         )

@@ -1,14 +1,13 @@
-"""The converter, on random weights of the published layout, against a forward written here."""
+"""The converter, against what the author's code computes, and on the published shapes."""
 
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="RAHF needs torch")
 transformers = pytest.importorskip("transformers", reason="RAHF needs transformers")
-
-from torch.nn import functional  # noqa: E402
 
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
 from pqpp_feedback.rahf.convert_rahf import Layout, config_of, convert  # noqa: E402
@@ -103,72 +102,28 @@ def old_name(name):
     return name
 
 
-def scale_norm(x, scale):
-    return x / torch.sqrt((x**2).mean(1, keepdim=True) + 1e-8) * scale
-
-
-def independent_forward(w, towers, pixels, ids):
-    """Compute heatmaps and scores from the layout's description, with functions only."""
-    vit, t5 = towers
-
-    def conv(x, name):
-        return functional.conv2d(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=1)
-
-    tokens = vit(pixels).last_hidden_state
-    tokens = tokens @ w["visual_token_projection.weight"].T + w["visual_token_projection.bias"]
-    joint = torch.cat([tokens, t5.shared(ids)], dim=1)
-    states = t5.encoder(inputs_embeds=joint).last_hidden_state
-    features = states[:, 1 : 1 + GRID * GRID].transpose(1, 2).reshape(-1, C, GRID, GRID)
-    found = {}
-    for kind in ("implausibility", "misalignment"):
-        p, x = f"heatmap_predictor.{kind}", features
-        for i in (0, 3):
-            x = torch.relu(conv(x, f"{p}.conv_layers.{i}"))
-            x = scale_norm(x, w[f"{p}.conv_layers.{i + 2}.scale"])
-        for i in range(4):
-            name = f"{p}.deconv_layers.{i}.0"
-            x = functional.conv_transpose2d(
-                x, w[f"{name}.weight"], w[f"{name}.bias"], stride=2, padding=1, output_padding=1
-            )
-            x = torch.relu(scale_norm(x, w[f"{p}.deconv_layers.{i}.1.scale"]))
-            y = scale_norm(conv(x, f"{p}.conv_layers2.{i}.0"), w[f"{p}.conv_layers2.{i}.1.scale"])
-            y = conv(torch.relu(y), f"{p}.conv_layers2.{i}.3")
-            x = torch.relu(x + scale_norm(y, w[f"{p}.conv_layers2.{i}.4.scale"]))
-        x = conv(torch.relu(conv(x, f"{p}.last_conv1")), f"{p}.last_conv2")
-        found[kind] = torch.sigmoid(x[:, 0])
-    for kind in SCORES:
-        p, x = f"score_predictor.{kind}", features
-        for i in range(6):
-            x = conv(x, f"{p}.conv_layers.{3 * i}")
-            x = torch.relu(scale_norm(x, w[f"{p}.conv_layers.{3 * i + 1}.scale"]))
-        x = x.flatten(1)
-        for i in range(3):
-            name = f"{p}.linear_layers.{2 * i}"
-            x = x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
-            x = torch.relu(x) if i < 2 else torch.sigmoid(x)
-        found[kind] = x[:, 0]
-    return found
-
-
 @torch.no_grad()
-def test_converted_weights_compute_what_the_layout_says(towers):
-    weights = random_weights(towers)
-    model = convert(weights)
-    pixels = torch.randn(2, 3, GRID * PATCH, GRID * PATCH)
-    ids = torch.randint(2, 40, (2, 5))
-    expected = independent_forward(weights, towers, pixels, ids)
-    found = model(pixels, ids)
-    assert found.heatmaps.shape == (2, 2, GRID * 16, GRID * 16)
-    for i, kind in enumerate(("implausibility", "misalignment")):
-        assert torch.allclose(found.heatmaps[:, i], expected[kind], atol=1e-5)
-        assert float(expected[kind].std()) > 1e-3
-    for i, kind in enumerate(SCORES):
-        assert torch.allclose(found.scores[:, i], expected[kind], atol=1e-5)
-    labels = torch.randint(2, 40, (2, 4))
-    states = found.encoder_states
-    encoded = transformers.modeling_outputs.BaseModelOutput(last_hidden_state=states)
-    theirs = towers[1](encoder_outputs=encoded, labels=labels).logits
-    assert torch.allclose(model(pixels, ids, labels=labels).logits, theirs, atol=1e-5)
+def test_converted_weights_compute_what_the_author_s_code_does(real_data):
+    folder = real_data / "rahf_reference"
+    with np.load(folder / "state_dict.npz") as saved, np.load(folder / "cases.npz") as cases:
+        model = convert({name: torch.from_numpy(saved[name]) for name in saved})
+        for case in ("0", "1"):
+            given = {
+                name: torch.from_numpy(cases[f"{case}.{name}"])
+                for name in ("pixel_values", "input_ids", "labels")
+            }
+            found = model(**given)
+            for name, values, kinds in (
+                ("heatmap", found.heatmaps, ("implausibility", "misalignment")),
+                ("score", found.scores, SCORES),
+            ):
+                for at, kind in enumerate(kinds):
+                    expected = cases[f"{case}.{name}.{kind}"]
+                    np.testing.assert_allclose(values[:, at], expected, atol=1e-5)
+            logits = cases[f"{case}.decoder_logits"]
+            np.testing.assert_allclose(found.logits, logits, atol=1e-5 * np.abs(logits).max())
+            loss = cases[f"{case}.sequence_loss"][0]
+            assert float(found.keyword_loss) == pytest.approx(loss, abs=1e-5)
 
 
 def test_the_published_sizes_are_recognised():
