@@ -77,7 +77,6 @@ _LENS = re.compile(
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
 )
-_LENSES = _TAILS["camera"].union(("shot", "taken", "captured", "a", "an"))
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
@@ -96,7 +95,6 @@ _WITHOUT = re.compile(
     r"\s+without\s+(?:any\s+)?(watermarks?|blur|signatures?|distortions?)\s*$", re.I
 )
 _BETWEEN = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
-_WORD = re.compile(r"[^\s,()\[\]]+")
 _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 
@@ -159,8 +157,9 @@ class Prompt:
         quotations: list[str] = []
         if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
             rest = _without_syntax(rest, taken, quotations)
-        taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
-        rest = _EMOJI.sub(" ", rest)
+        if not rest.isascii():
+            taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
+            rest = _EMOJI.sub(" ", rest)
         rest = _without_repetition(_take_tails(_take_request(rest, taken), taken), taken)
 
         def as_typed(piece: str) -> str:
@@ -273,12 +272,11 @@ def _take_tails(text: str, taken: Taken) -> str:
         part, style = _split_style(_without_ending(pieces[at], endings), bool(kept))
         if style:
             endings["style"].append(style.strip())
-        kind = _kind_of(part)
         bare = part.strip(" ()")
-        if bare[:1] in "nNwW" and (match := _UNWANTED.fullmatch(bare)):
+        if match := _UNWANTED.fullmatch(bare):
             endings["unwanted"].append(match[1])
-        elif kind:
-            endings[kind].append(part.strip())
+        elif _is_quality(bare):
+            endings["quality"].append(part.strip())
         elif part.strip():
             kept += [pieces[at - 1], part] if kept else ["", part]
     if not endings or not kept:
@@ -288,21 +286,11 @@ def _take_tails(text: str, taken: Taken) -> str:
     return "".join(kept)
 
 
-def _kind_of(part: str) -> str:
-    """Return what a part tells, an empty word for content."""
-    bare = part.strip(" ()")
-    words = bare.lower().split()
-    if not words:
-        return ""
-    first = words[0].strip(",.:[]()")
-    is_lens = first in _LENSES or first[:1] in "f0123456789" or first[:3] == "iso"
-    if (is_lens and _LENS.fullmatch(bare)) or _BAD_PARTS.fullmatch(bare):
-        return "quality"
-    if first not in _QUALITY_AND_BESIDE:
-        return ""
-    words = [word.strip(".:") for word in _WORD.findall(bare.lower())]
+def _is_quality(part: str) -> bool:
+    """Tell whether a part between commas says how good a picture shall be, or with what lens."""
+    words = [word.strip(".:,()[]") for word in part.lower().split()]
     is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
-    return "quality" if is_quality else ""
+    return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
 
 
 def _without_ending(part: str, endings: Taken) -> str:
