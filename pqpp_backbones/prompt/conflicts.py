@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists
+from pqpp_backbones.prompt.word_lists import any_of, read_lines, read_word_lists
 
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
 """A pattern of the colours that things are known by."""
@@ -36,12 +36,11 @@ class Conflict(NamedTuple):
 def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     lines = read_lines(__file__, "usual_colours.txt")
     usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
-    names = "|".join(sorted(usual, key=len, reverse=True))
-    after = "|".join(sorted(read_word_lists(__file__, "grammar.txt")["after"]))
+    after = any_of(read_word_lists(__file__, "grammar.txt")["after"])
     ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
     return usual, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"
-        rf"\b(?P<thing>{names})(?P<plural>e?s)?\b(?:\s+with\s+(?P<part>{COLOURS})\s+(?:{_PARTS})\b|{ends})"
+        rf"\b(?P<thing>{any_of(usual)})(?P<plural>e?s)?\b(?:\s+with\s+(?P<part>{COLOURS})\s+(?:{_PARTS})\b|{ends})"
     )
 
 

@@ -69,14 +69,11 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 def take_settings(text: str, taken: Taken) -> str:
     """Take away what a web interface writes below a prompt: a negative prompt and settings."""
-    match = _SETTINGS.search(text)
-    if match and text[: match.start()].strip():
-        taken["settings"].append(match[0].strip())
-        text = text[: match.start()]
-    match = _NEGATIVE.search(text)
-    if match and text[: match.start()].strip():
-        taken["unwanted"] += _parts_of(match[1])
-        text = text[: match.start()]
+    for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
+        match = pattern.search(text)
+        if match and text[: match.start()].strip():
+            taken[kind] += _parts_of(match[1]) if kind == "unwanted" else [match[0].strip()]
+            text = text[: match.start()]
     return text
 
 

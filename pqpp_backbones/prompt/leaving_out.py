@@ -164,9 +164,8 @@ def _cuts(
     for at, thing in enumerate(things):
         head, begins = tokens[thing[-1]], tokens[thing[0]]
         links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
-        negation = next((one for one in links if one.text.lower() in ("without", "not")), None)
-        if begins.text.lower() == "no":
-            negation = begins
+        negations = [one for one in links if one.text.lower() in ("without", "not")]
+        negation = begins if begins.text.lower() == "no" else next(iter(negations), None)
         yield (negation or head).start, head.end, _thing_edits(tokens, things, at)
         if negation is None:
             yield from _modifier_cuts(content, tokens, thing)
@@ -240,9 +239,8 @@ def _modifier_cuts(
 
 def _is_adverb(token: _Token) -> bool:
     word = token.text.lower()
-    return token.kind == "word" and (
-        word in _WORDS["adverbs"] or (word.endswith("ly") and len(word) > 5)
-    )
+    is_like_one = word.endswith("ly") and len(word) > 5
+    return token.kind == "word" and (is_like_one or word in _WORDS["adverbs"])
 
 
 def _edited(content: str, edits: list[_Edit]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import read_lines
+from pqpp_backbones.prompt.word_lists import any_of, read_lines
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
@@ -28,7 +28,7 @@ QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PA
 
 Each way begins with its mark, so that a text without one is searched fast.
 """
-_SURFACE = rf"(?:{'|'.join(read_lines(__file__, 'surfaces.txt'))})s?"
+_SURFACE = rf"(?:{any_of(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"

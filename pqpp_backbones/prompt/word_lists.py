@@ -1,5 +1,7 @@
 """Lists of words, which are data and stand in files beside the code that reads them."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -23,3 +25,13 @@ def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
     return {
         name: frozenset(words.split()) for name, words in (line.split(": ", 1) for line in lines)
     }
+
+
+def any_of(words: Iterable[str]) -> str:
+    r"""Return a pattern of some words or names, the longest first.
+
+    >>> any_of(["van", "van gogh"])
+    'van\\s+gogh|van'
+    """
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in longest_first)

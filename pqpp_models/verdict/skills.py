@@ -98,18 +98,18 @@ def skills_in(prompt: str) -> list[PromptSkill]:
         if edits and any(letter.isalnum() for letter in plain):
             skills.append(PromptSkill(name, says, plain))
 
+    small = masked.lower()
     counts = [
-        (_in_words(count.number), count.start, count.end)
-        for count in counts_in(masked.lower())
-        if count.number > 1 and not is_couple(masked.lower(), count)
-        if not _NO_COUNT.match(masked, count.start)
+        count
+        for count in counts_in(small)
+        if not (count.number < 2 or is_couple(small, count) or _NO_COUNT.match(masked, count.start))
     ]
     shorter, conflicts = with_shorter_lists(text), conflicts_in(text)
     edits: list[tuple[int, int, str]] = []
-    for _, start, end in counts:
-        article = re.search(r"\b(?:an?|the)\s+$", masked[:start], re.I)
-        edits.append((article.start() if article else start, end, ""))
-    add("count", f"counts {listed([number for number, _, _ in counts])} things", edits)
+    for count in counts:
+        article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
+        edits.append((article.start() if article else count.start, count.end, ""))
+    add("count", f"counts {listed([_in_words(count.number) for count in counts])} things", edits)
     edits = []
     for _, start, end in texts:
         before, behind = (pattern for _, pattern, _ in _phrases()["text"])

@@ -152,9 +152,6 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
 
         return pd.DataFrame({"prompt": [judged.prompt for judged in self], **self.as_columns()})
 
-    def _repr_html_(self) -> str:
-        return str(self.as_html())
-
     def as_html(self, sortable: bool = False) -> str:
         """Return a table with bars: prompts, verdicts, and ranks among people's prompts.
 
@@ -177,6 +174,8 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
             for one in self
         )
         return bar_table((*headings, "of 100 captions"), rows, sortable=sortable)
+
+    _repr_html_ = as_html
 
 
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:

@@ -14,7 +14,6 @@ from pqpp_models.verdict.verdict import verdict
 CASES = yaml.safe_load(Path(__file__).with_name("prompt_cases.yaml").read_text("utf-8"))
 WRONG = CASES.pop("wrong")
 LEVELS = {"hard": {"hard", "very hard"}, "easy": {"easy", "very easy"}, "none": {"unknown", ""}}
-AS_EASY = 0.1
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +33,12 @@ def is_no_garbage(name, static, alignment):
 
 
 def is_one_prompt(pair, static, alignment):
-    first, second = alignment(", ".join(pair), " ".join(pair))
-    return first == second
+    return len({*alignment(", ".join(pair), " ".join(pair))}) == 1
 
 
 def is_counted(case, static, alignment):
     prompt, other = alignment(case["prompt"], case.get("than") or case["like"])
-    return prompt <= other if "than" in case else abs(prompt - other) <= AS_EASY
+    return prompt <= other if "than" in case else abs(prompt - other) <= 0.1
 
 
 def has_no_level(tags, static, alignment):

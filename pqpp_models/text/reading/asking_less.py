@@ -20,6 +20,7 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.conflicts import conflicts_in
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, places_of_numbers
 from pqpp_backbones.prompt.quoted import QUOTED, masked, text_of
+from pqpp_backbones.prompt.word_lists import any_of
 from pqpp_models.text.reading.words import WORD_LISTS
 
 PLACES = (
@@ -33,7 +34,7 @@ PLACES = (
     "near",
 )
 """Words for where a thing is beside another, and what says less."""
-_ENDS = "|".join(sorted(WORD_LISTS["ends_name"]))
+_ENDS = any_of(WORD_LISTS["ends_name"])
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
 _SEPARATOR = r"(?:, and | and |, )"
@@ -188,24 +189,19 @@ def _lowered(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple
     return tuple("".join((*chosen, rest)) for chosen in product(*ways))
 
 
-_NAME_AFTER_ONE = re.compile(rf" (?!(?:{'|'.join(sorted(WORD_LISTS['no_name']))})\b)([a-z])[a-z]+")
+_NAME_AFTER_ONE = re.compile(rf" (?!(?:{any_of(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
 _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
-_PLAINLY = re.compile(
-    r"-|one|dozen|s of|plenty|(?:lot|crowd|bunch) of|many|several|numerous|countless"
-)
-_NUMBERS = rf"(?:{'|'.join(sorted(NUMBER_WORDS - {'zero', 'one'}))}|\d{{1,3}})"
+_NUMBERS = rf"(?:{any_of(_COUNTING)}|\d{{1,3}})"
 # "two-headed" and the like stay: such a thing is hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
 )
-_BY_THE_DOZEN = re.compile(
-    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{'|'.join(sorted(WORD_LISTS['dozens']))})\b)"
-)
+_BY_THE_DOZEN = re.compile(rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{any_of(WORD_LISTS['dozens'])})\b)")
 
 
 def with_plain_numbers(text: str) -> list[str]:
@@ -218,7 +214,8 @@ def with_plain_numbers(text: str) -> list[str]:
     >>> with_plain_numbers("hundreds of dogs on a table")[:2]
     ['a dog on a table', 'dogs on a table']
     """
-    if not _PLAINLY.search(text) or QUOTED.search(text):
+    is_plain = "-" not in text and WORD_LISTS["plainly"].isdisjoint(_LETTERS.findall(text))
+    if is_plain or QUOTED.search(text):
         return [text]
     text = _ADJECTIVE.sub("", text)
     for _, start, end in reversed(places_of_numbers(text)):

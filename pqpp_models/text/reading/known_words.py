@@ -34,7 +34,7 @@ from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, without_a
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
 
-_BITS, _HASHES, _LEVELS = 18, 3, 15
+_BITS, _MASK, _LEVELS = 18, (1 << 18) - 1, 15
 _LETTERS = {letter: place for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
 _EDGE, _OTHER, _SIZE = 0, 28, 29
 _NEPERS = 10.0
@@ -61,7 +61,7 @@ _WHOLE_WEIGHT = 4
 _LONGEST, _CACHED, _TEXTS = 100, 200_000, 20_000
 _ONE_TEXT, _VOCABULARY_LEVEL = 3, 7
 
-_ENDINGS = tuple(WORD_LISTS["endings"])
+_ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "'s", "d")
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[^\w\s.,;:!?'\"()\-“”‘&/…%–—°]|_")
 _CODE = re.compile(
     r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
@@ -334,8 +334,7 @@ def _tokens_of(part: str) -> _Tokens:
 
 def _places(word: str) -> list[int]:
     code = int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
-    mask = (1 << _BITS) - 1
-    return [code >> (_BITS * number) & mask for number in range(_HASHES)]
+    return [code & _MASK, code >> _BITS & _MASK, code >> 2 * _BITS & _MASK]
 
 
 def _triples(word: str) -> list[tuple[int, int, int]]:

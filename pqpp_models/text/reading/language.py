@@ -6,24 +6,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
 _LISTS = read_word_lists(__file__, "languages.txt")
-
-
-def _of_languages(kind: str) -> dict[str, frozenset[str]]:
-    end = f" {kind}"
-    return {name.removesuffix(end): some for name, some in _LISTS.items() if name.endswith(end)}
-
-
-_SCRIPTS = {script: name for name, all_of in _of_languages("scripts").items() for script in all_of}
-_LETTERS = {letter: name for name, all_of in _of_languages("letters").items() for letter in all_of}
-_CODES = {name: code for name, (code,) in _of_languages("code").items()}
-_WORDS = _of_languages("words")
-_ENGLISH = _WORDS.pop("English")
+_LETTERS, _SCRIPTS, _CODES = (
+    dict(pair.replace("_", " ").split("=") for pair in _LISTS.pop(name))
+    for name in ("letters", "scripts", "codes")
+)
+_ENGLISH = _LISTS.pop("English")
 _WORD = re.compile(r"[^\W\d_]+")
 _MOST_LETTERS, _READ, _ONE_IN = 300, 1000, 50
 _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
@@ -58,7 +50,7 @@ def language_of(text: str, is_english: bool = False) -> str | None:
     hints = Counter(_LETTERS[letter] for letter in set(letters) & set(_LETTERS))
     points = {
         name: sum(words[word] for word in known) + _HINT * hints[name]
-        for name, known in _WORDS.items()
+        for name, known in _LISTS.items()
     }
     # French shares its smallest words with its kin, whose nouns end in vowels.
     endings = sum(words[word] for word in words if len(word) > 3 and word[-1] in "ao")

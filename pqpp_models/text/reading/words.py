@@ -11,7 +11,6 @@ import unicodedata
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
