@@ -11,7 +11,7 @@ from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 from support.richhf_records import encode_example, record_of, write_records, write_split
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import parse_example, spans
+from pqpp_datasets.richhf.tfrecord import parse_example, read_records
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -102,10 +102,10 @@ def test_flipped_bit_and_cut_file(tmp_path):
 
 def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_path):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
-    ends = [span.stop for span in spans(path, 1)]
+    starts = [record.offset for record in read_records(path)]
     assert len(load(tmp_path, split="train")) == 4
     whole, pin = path.read_bytes(), path.with_name("train.tfrecord.count")
-    path.write_bytes(whole[: ends[2]])
+    path.write_bytes(whole[: starts[3]])
     with pytest.raises(
         BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says '4'"
     ):
