@@ -34,11 +34,6 @@ def contents(folder):
 
 
 CASES = {
-    "labels that no scale has": (
-        lambda: file("v.csv", *GOOD, "C,k,m,ann,66"),
-        [],
-        "v.csv, row 5: label is '66', and the labels 1, 2, 4, 5, 66 fit none of",
-    ),
     "another encoding": (
         lambda: file("v.csv", "café,i,m,ann,5", encoding="latin-1"),
         ["--scale", "likert5"],

@@ -157,12 +157,8 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
     votes = write(tmp_path / "v.csv", "1.png,2", "2.png,-1", header="image,label")
     images = write(tmp_path / "i.csv", "1.png,007,SD", "2.png,7,SD", header="image,id,model")
     prompts = write(tmp_path / "p.csv", "007,A,x", "7,B,y", "8,C,x", header="id,text,source")
-    options = {
-        "columns": {"prompt_id": "id", "prompt": "text"},
-        "prompts": str(prompts),
-        "images": str(images),
-        "scale": "pqpp",
-    }
+    options = {"columns": {"prompt_id": "id", "prompt": "text"}, "scale": "pqpp"}
+    options |= {"prompts": str(prompts), "images": str(images)}
     built = build(votes, **options)
     rows = [row for table in built.splits.values() for row in table.to_pylist()]
     found = {row["prompt_id"]: (row["prompt"], row["source"], row["sd_hbpp"]) for row in rows}
@@ -375,8 +371,6 @@ def test_same_text_with_ids_of_their_own(tmp_path):
             for name, table in built.splits.items()
             for row in table.to_pylist()
         }
-        assert {number: value for number, (value, _) in found.items()} == {
-            **{"1": 5.0, "2": 1.0},
-            **{"3": 3.0, "4": 3.0},
-        }
+        values = {number: value for number, (value, _) in found.items()}
+        assert values == {"1": 5.0, "2": 1.0, "3": 3.0, "4": 3.0}
         assert found["1"][1] == found["2"][1]  # no text is in two splits

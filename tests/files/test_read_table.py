@@ -102,6 +102,10 @@ PEOPLES = {  # as other programs and people write them
     "key.json": json.dumps({"version": "3", "prompts": [{"id": "1", "prompt": "a cat"}]}).encode(),
     "keyed.json": json.dumps({"0": {"id": "1", "prompt": "a cat"}}).encode(),
     "one.json": json.dumps({"id": "1", "prompt": "a cat"}).encode(),
+    "lines.json": b'{"id": "1", "prompt": "a cat"}\n{"id": "2", "prompt": "a 6\\" \\"dog\\""}\n',
+    "columns.json": json.dumps(CATS).encode(),
+    "pandas.json": pd.DataFrame(CATS).to_json().encode(),
+    "table": b'id,prompt\n1,a cat\n2,"a 6"" ""dog"""\n',
     "sheet.xlsx": excel([{"id": "1", "prompt": "a cat"}], (None, None), ("2", 'a 6" "dog"')),
 }
 
@@ -302,6 +306,9 @@ FAULTS = {
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
     "cut.parquet.gz": (gzip.compress(parquet())[:-30], "not Parquet"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
+    "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without its mark; "),
+    "two bytes.txt": ("a cat\n".encode("utf-16-be"), "line 1: UTF-16 without its mark; "),
+    "formula.xlsx": (excel([{"a": "x", "b": "=1+1"}]), "cell B2: a formula without its value"),
     "a.ods": (b"", "files of type '.ods' are not read; use one of .txt, no suffix, .csv"),
 }
 
