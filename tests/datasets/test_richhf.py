@@ -60,14 +60,8 @@ def rewritten(folder, change):
 
 WRONG = {
     "a wrong key": (lambda f: f.__setitem__("plaus", f.pop("artifact_score")), "no feature artif"),
-    "score too high": (
-        lambda f: f["overall_score"].__setitem__(0, 1.5),
-        "overall_score is 1.5, it must be from 0",
-    ),
-    "a label 2": (
-        lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]),
-        "label holds '2', it may hold only 0 and 1",
-    ),
+    "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5"),
+    "a label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "holds '2', it"),
 }
 
 

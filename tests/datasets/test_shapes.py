@@ -25,6 +25,32 @@ def held(built, column, expected):
     pd.testing.assert_series_equal(found, expected.sort_index(), check_names=False)
 
 
+SHAPES = {  # each writes a frame to a path
+    "semicolon.csv": lambda f, path: f.to_csv(path, sep=";", decimal=",", index=False),
+    "tabs.tsv": lambda f, path: f.to_csv(path, sep="\t", index=False),
+    "sheet.xlsx": lambda f, path: f.to_excel(path, index=False),
+    "marked.csv": lambda f, path: path.write_text("sep=;\n" + f.to_csv(sep=";", index=False)),
+    "blank.csv": lambda f, path: path.write_text(f.to_csv(index=False) + ",,,,\n" * 3),
+    "utf16.csv": lambda f, path: f.to_csv(path, index=False, encoding="utf-16"),
+    "suffixless": lambda f, path: f.to_csv(path, index=False),
+    "key.json": lambda f, path: path.write_text(json.dumps({"votes": f.to_dict("records")})),
+    "keyed.json": lambda f, path: f.to_json(path, orient="index"),
+    "lines.json": lambda f, path: f.to_json(path, orient="records", lines=True),
+    "columns.json": lambda f, path: path.write_text(json.dumps(f.to_dict("list"))),
+    "pandas.json": lambda f, path: f.to_json(path),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_of_a_table_builds_at_once(tmp_path, name):
+    names = {"prompt": "Prompt", "quality": "label"}
+    SHAPES[name](
+        ROWS.drop(columns="fit").assign(quality=ROWS["quality"] / 2).rename(columns=names),
+        path := tmp_path / name,
+    )
+    held(build(path, scale="0..3"), "sd_rating", ROWS.groupby("prompt")["quality"].mean() / 2)
+
+
 def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
     ROWS.to_csv(path := tmp_path / "votes.csv", index=False)
     built = build(path, questions=("quality", "fit"), scale="likert5")

@@ -102,10 +102,6 @@ PEOPLES = {  # as other programs and people write them
     "key.json": json.dumps({"version": "3", "prompts": [{"id": "1", "prompt": "a cat"}]}).encode(),
     "keyed.json": json.dumps({"0": {"id": "1", "prompt": "a cat"}}).encode(),
     "one.json": json.dumps({"id": "1", "prompt": "a cat"}).encode(),
-    "lines.json": b'{"id": "1", "prompt": "a cat"}\n{"id": "2", "prompt": "a 6\\" \\"dog\\""}\n',
-    "columns.json": json.dumps(CATS).encode(),
-    "pandas.json": pd.DataFrame(CATS).to_json().encode(),
-    "table": b'id,prompt\n1,a cat\n2,"a 6"" ""dog"""\n',
     "sheet.xlsx": excel([{"id": "1", "prompt": "a cat"}], (None, None), ("2", 'a 6" "dog"')),
 }
 
