@@ -80,8 +80,8 @@ class Benchmark:
         description: What one row is, for a reader.
         splits: In order.
         features: Gives the `datasets.Features`, for the options of this load.
-        read: Reads one split of a folder into a table; called with folder, split and the options.
-            A benchmark in parts has `read_parts` instead.
+        read: Reads one split of a folder into a table, or gives tables one after the other; called
+            with folder, split and the options.
         licence: Of the data, a key of `LICENCES`.
         year: Of the publication.
         citation: BibTeX.
@@ -97,9 +97,6 @@ class Benchmark:
         images: Where the images are, how large, and how they lie; empty where there are none.
         tasks: `task_categories` of its card, keys of the Hub.
         annotators: `annotations_creators` of its card, keys of the Hub.
-        parts: Cuts a split into a list of parts that processes may share; called as `read` is.
-        read_parts: Reads some parts of a split, in order, a table at a time; called with folder,
-            split, the options and the list of parts.
     """
 
     name: str
@@ -107,7 +104,7 @@ class Benchmark:
     description: str
     splits: tuple[str, ...]
     features: Callable[[Mapping[str, object]], Any]
-    read: Callable[[Any, str, Mapping[str, Any]], pa.Table] | None = None
+    read: Callable[[Any, str, Mapping[str, Any]], pa.Table | Iterator[pa.Table]]
     licence: str = ""
     year: int = 0
     citation: str = ""
@@ -121,23 +118,16 @@ class Benchmark:
     images: str = ""
     tasks: tuple[str, ...] = ("text-to-image",)
     annotators: tuple[str, ...] = ("crowdsourced",)
-    parts: Callable[[Path, str, Mapping[str, object]], list] | None = None
-    read_parts: Callable[[Path, str, Mapping[str, object], list], Iterator[pa.Table]] | None = None
 
     @property
     def family(self) -> str:
         """What its configurations have in common: one folder of files, and one card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
 
-    def tables(
-        self, folder: Path | None, split: str, options: Mapping[str, object], parts: list
-    ) -> Iterator[pa.Table]:
-        """Read a split, or, of a benchmark in parts, some of its `parts`."""
-        if self.read is not None:
-            yield self.read(folder, split, options)
-        else:
-            assert self.read_parts is not None and folder is not None
-            yield from self.read_parts(folder, split, options, parts)
+    def tables(self, folder: Path | None, split: str, **options: object) -> Iterator[pa.Table]:
+        """Read a split, a table at a time."""
+        found = self.read(folder, split, options)
+        yield from [found] if isinstance(found, pa.Table) else found
 
 
 def published(name: str, **code: Any) -> Benchmark:
@@ -148,7 +138,7 @@ def published(name: str, **code: Any) -> Benchmark:
         code: What `Benchmark` takes beside: `features`, `read` and so on.
 
     Example:
-        >>> published("vistar", features=dict).splits
+        >>> published("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
     facts = dict(_facts()[name])

@@ -100,19 +100,14 @@ class Pqpp(datasets.ArrowBasedBuilder):
                     f"{missing}: no split of {benchmark.name} is here, and this is the first file; "
                     f"give as data_dir= their folder, or one with {benchmark.folders[0]}"
                 )
-        options, generators = self.config.options(), []
         for split in splits:
             missing = missing_files(benchmark, folder, split) if folder else []
             if missing:
                 raise damaged(missing[0], f"this file of the split {split!r} is missing")
-            # The library deals the items of a list out to its processes.
-            parts = benchmark.parts(folder, split, options) if benchmark.parts else [None]
-            given = {"folder": folder, "split": split, "parts": parts}
-            generators.append(datasets.SplitGenerator(name=split, gen_kwargs=given))
-        return generators
+        return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
-    def _generate_tables(self, folder, split, parts):
-        tables = self.config.benchmark.tables(folder, split, self.config.options(), parts)
+    def _generate_tables(self, folder, split):
+        tables = self.config.benchmark.tables(folder, split, **self.config.options())
         for number, table in enumerate(tables):
             yield (0, number), table
 

@@ -103,7 +103,8 @@ class Input:
             raise FileError(f"{self.name}: more than {_MOST:,} bytes came; give a file")
         if not self._is_utf_8:
             with self._unpacked() as file:
-                encoding = "utf-16" if file.read(2) in UTF_16 else self._encoding or "utf-8"
+                first = file.read(2)
+            encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"
             if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
                 with self._unpacked() as file:
                     content = file.read()
@@ -116,6 +117,8 @@ class Input:
                         f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
                     ) from None
                 self._data = text.encode("utf-8", "surrogatepass")
+            elif b"\0" in first:
+                raise FileError(f"{self.name}, line 1: UTF-16 without its mark; {self.remedy}")
             self._is_utf_8 = True
         return self._unpacked()
 

@@ -96,13 +96,12 @@ class Table:
         cells = self[name]
         if not self.is_text:
             return cells
-        others = [cell for cell in set(cells) - _MISSING if not _WHOLE.fullmatch(cell)]
+        filled = set(cells) - _MISSING
+        others = [cell for cell in filled if not _WHOLE.fullmatch(cell)]
         try:
             if any(cell.lstrip("+-").isdigit() for cell in others):
                 raise ValueError
-            numbers = {
-                cell: _number(cell) if others else int(cell) for cell in set(cells) - _MISSING
-            }
+            numbers = {cell: _number(cell) if others else int(cell) for cell in filled}
         except ValueError:
             return [cell or None for cell in cells]
         return [numbers.get(cell) for cell in cells]
@@ -156,10 +155,10 @@ def read_table(
     r"""Read a table from a file.
 
     The name tells the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as the header
-    says, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, or an object
-    of objects), `.jsonl`, `.parquet`, `.xlsx` (the first sheet), and `.txt` or no suffix (a text a
-    line); all may be packed (`.gz`). `-` is standard input, and `-.csv` is it as CSV. What the file
-    leaves open and is assumed is logged.
+    says, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, an object of
+    objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (the first sheet) and
+    `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
+    standard input, and `-.csv` is it as CSV. What the file leaves open and is assumed is logged.
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.

@@ -96,10 +96,8 @@ class Format(ABC):
                 try:
                     text = line.decode(encoding, self.errors)
                 except UnicodeDecodeError as error:
-                    raise FileError(
-                        f"{self.path}, line {number}: not UTF-8 ({error.reason}); "
-                        f"{self.source.remedy}"
-                    ) from None
+                    fault = f"not UTF-8 ({error.reason}); {self.source.remedy}"
+                    raise FileError(f"{self.path}, line {number}: {fault}") from None
                 encoding = "utf-8"
                 yield text
 
@@ -113,8 +111,7 @@ class Text(Format):
         """See `Format.columns`."""
         column = self.plain or "text"
         self._take([column])
-        lines = [line.removesuffix("\n").rstrip("\r") for line in self._lines()]
-        lines = [line if line.strip() else "" for line in lines]
+        lines = [line.rstrip("\n").rstrip("\r") if line.strip() else "" for line in self._lines()]
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
@@ -229,10 +226,8 @@ class Separated(Format):
             )
         headers = {}
         for separator in SEPARATORS:
-            try:
+            with contextlib.suppress(csv.Error):
                 headers[separator] = next(_csv_reader(lines, separator))
-            except csv.Error:
-                continue
 
         def fitness(separator: str) -> tuple[bool, int, int]:
             names = headers[separator]
@@ -302,7 +297,7 @@ class JsonLines(Format):
 
 
 class Json(JsonLines):
-    """A JSON list of records."""
+    """A JSON list of records, alone or under a key, an object of them or of columns, or lines."""
 
     row_is = "record"
     place_of = Format.place_of
@@ -312,9 +307,20 @@ class Json(JsonLines):
         content = self.source.read()
         if not content.removeprefix(BOM).strip():
             raise FileError(f"{self.path}: the file is empty; give a JSON list")
-        records = value_parser(as_written)(content, self.path, 1)
+        try:
+            records = value_parser(as_written)(content, self.path, 1)
+        except FileError:
+            if _find_format(content) != ".jsonl":
+                raise
+            return super().columns(as_written)
         if isinstance(records, dict) and records:
+            is_named = not {*map(str.lower, records)}.isdisjoint(PROMPT_NAMES)
+            if is_named and all(isinstance(cells, dict) for cells in records.values()):
+                # As `DataFrame.to_json` has it.
+                records = {name: [*cells.values()] for name, cells in records.items()}
             lists = [key for key, value in records.items() if isinstance(value, list)]
+            if len(lists) == len(records) > 1 and len({*map(len, records.values())}) == 1:
+                return {name: records[name] for name in self._take(lists)}
             if all(isinstance(record, dict) for record in records.values()):
                 records = [{"key": key, **record} for key, record in records.items()]
             elif len(lists) == 1 and not (set(records) - set(lists)).intersection(PROMPT_NAMES):
@@ -334,11 +340,8 @@ class Parquet(Format):
         """See `Format.columns`."""
         import pyarrow.parquet
 
-        with (
-            explained(f"{self.path}: not Parquet", "copy it again"),
-            self.source.open() as opened,
-            pyarrow.parquet.ParquetFile(opened) as file,
-        ):
+        with explained(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
+            file = pyarrow.parquet.ParquetFile(opened)
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
             if len(levels) == 1 and isinstance(levels[0], dict):
                 self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
@@ -360,10 +363,20 @@ class Excel(Format):
         with needing(f"reading {self.path}", "excel"):
             from openpyxl import load_workbook
         with explained(f"{self.path}: not an Excel file", "save it as CSV"):
-            book = load_workbook(io.BytesIO(self.source.read()), read_only=True, data_only=True)
-            rows = [
-                row for row in book.worksheets[0].values if any(cell is not None for cell in row)
-            ]
+            content = self.source.read()
+            book, written = (
+                load_workbook(io.BytesIO(content), read_only=True, data_only=is_value)
+                for is_value in (True, False)
+            )
+            table = [*book.worksheets[0].values]
+            rows = [row for row in table if any(cell is not None for cell in row)]
+            both = zip(
+                itertools.chain(*written.worksheets[0].rows), itertools.chain(*table), strict=True
+            )
+            formulas = {cell.coordinate: value for cell, value in both if cell.data_type == "f"}
+        if {*formulas.values()} == {None}:  # where some have one, others may give nothing
+            where = f"{self.path}, cell {next(iter(formulas))}"
+            raise FileError(f"{where}: a formula without its value; save the file in Excel")
         if not rows:
             raise FileError(f"{self.path}: its first sheet is empty; give a header and rows")
         if len(book.sheetnames) > 1:
@@ -393,8 +406,8 @@ def source_of(
 ) -> Format:
     """Return the format that an input's name says, once it is sure that it is there.
 
-    Standard input without a format in its name is what its content says, text where that is
-    allowed and nothing else is sure.
+    A name without a suffix leaves it to the content: text where that is allowed and nothing else is
+    sure.
 
     Raises:
         FileError: There is no such file, it is a folder, or its name says another format.
@@ -402,7 +415,8 @@ def source_of(
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source, check=False)
     suffix = source.suffix
-    if source.is_standard and not suffix:
+    if not suffix:
+        source.check()
         found = _find_format(source.read())
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:

@@ -268,20 +268,15 @@ def _is_alive(process: int) -> bool:
         return True
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it belongs to somebody else
+    except OSError as error:  # another one is that it belongs to somebody else
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
 def _flush(path: Path) -> None:
     """Bring a file to the disk before its name says that it is whole."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

@@ -36,12 +36,10 @@ def table_text(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
         writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
         writer.writerow(columns)
         for row in rows:
-            writer.writerow(
-                json.dumps(cell, ensure_ascii=False)
-                if isinstance(cell, list | tuple | dict)
-                else cell
-                for cell in row
+            dumped = (
+                json.dumps(c, ensure_ascii=False) if isinstance(c, _INNER) else c for c in row
             )
+            writer.writerow(dumped)
         return "".join(line[:-2] + "\n" for line in lines)
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     if style == "json":

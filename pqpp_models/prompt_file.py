@@ -27,7 +27,7 @@ def read_prompts_and_ids(
 
     source = Input(path)
     if (found := read_tool_prompts(source)) is not None:
-        return found, [str(number) for number in range(len(found))]
+        return found["prompt"], [str(number) for number in range(len(found["prompt"]))]
     table = read_table(source, plain=column, remedy="name it with `column`")
     prompts = table.texts(column)
     named = next((name for name in id_columns if name in table), None)

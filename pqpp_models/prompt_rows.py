@@ -53,8 +53,8 @@ class PromptSource:
         from pqpp_models.tool_prompts import read_tool_prompts
 
         source = Input(path)
-        if (prompts := read_tool_prompts(source)) is not None:
-            return cls.of_words(prompts)
+        if (found := read_tool_prompts(source)) is not None:
+            return cls(*_counted(found["prompt"]), lambda typed: [(found, found["prompt"])])
         table = read_table(source, plain=column, remedy=_NAME_IT)
         column = table.find(column)
         texts = table.texts(column)
@@ -111,24 +111,19 @@ def dataset_rows(
             if keeps_images or image_dir is not None:
                 rows = with_kept_images(rows, dataset, image_dir)
     except BenchmarkError as error:
-        raise BenchmarkError(
-            re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
-        ) from None
+        said = re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
+        raise BenchmarkError(said) from None
     if column not in rows.column_names:
-        raise BenchmarkError(
-            f"`dataset` {dataset}: no column {column!r} among "
-            f"{', '.join(rows.column_names)[:200]}; {_NAME_IT}"
-        )
+        there = ", ".join(rows.column_names)[:200]
+        raise BenchmarkError(f"`dataset` {dataset}: no column {column!r} among {there}; {_NAME_IT}")
     if column != "prompt":
         if "prompt" in rows.column_names:
             rows = rows.remove_columns("prompt")
         rows = rows.rename_column(column, "prompt")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
-            raise BenchmarkError(
-                f"`dataset` {dataset}, row {number}: {column} is {prompt!r}, a text is needed; "
-                "leave the row out"
-            )
+            fault = f"{column} is {prompt!r}, a text is needed; leave the row out"
+            raise BenchmarkError(f"`dataset` {dataset}, row {number}: {fault}")
     return rows, split
 
 

@@ -21,14 +21,15 @@ _TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
 _SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
 
 
-def read_tool_prompts(source: Input) -> list[str] | None:
-    r"""Return the prompts of a generator's file, None where it is none.
+def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
+    r"""Return the prompts of a generator's file as a column, None where it is none.
 
     Args:
         source: A PNG, JSON or a text; other files are none.
 
     Returns:
-        The positive prompts, in the file's order.
+        The positive prompts as `prompt`, in the file's order; of Civitai and DiffusionDB with the
+        other columns that the file has, None where a prompt has no cell.
 
     Raises:
         FileError: An image holds no prompt, or the file cannot be read.
@@ -38,9 +39,9 @@ def read_tool_prompts(source: Input) -> list[str] | None:
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "block.txt"
         >>> _ = path.write_text("a cat\nNegative prompt: blurry\nSteps: 20, Sampler: Euler\n")
         >>> read_tool_prompts(Input(path))
-        ['a cat']
+        {'prompt': ['a cat']}
     """
-    found, value = [], None
+    found, value = list[Any](), None
     with explained(f"{source.name}: a damaged file of an image generator", "save it again"):
         if source.suffix in ("", ".txt"):
             found = _of_blocks(source.read().decode("utf-8-sig", "replace"))
@@ -54,7 +55,9 @@ def read_tool_prompts(source: Input) -> list[str] | None:
         say_assumed(source.name, f"{how_many(len(found), 'prompt')} of an image generator")
     elif source.suffix == ".png":
         raise FileError(f"{source.name} holds no prompt; name an image as its generator saved it")
-    return found or None
+    rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names} or None
 
 
 def _of_image(path: str) -> list[str]:
@@ -74,7 +77,8 @@ def _of_blocks(text: str) -> list[str]:
     return [" ".join(prompt.split("\n")) for prompt in prompts]
 
 
-def _of_json(value: Any) -> list[str]:
+def _of_json(value: Any) -> list[Any]:
+    """Return prompts, or rows of a table that has them."""
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
@@ -87,9 +91,14 @@ def _of_json(value: Any) -> list[str]:
     if isinstance(value.get("positive_prompt"), str):
         return [value["positive_prompt"]]
     if isinstance(value.get("items"), list):
-        metas = [one.get("meta") for one in value["items"] if isinstance(one, dict)]
-        return [meta["prompt"] for meta in metas if isinstance(meta, dict) and "prompt" in meta]
-    return [one["p"] for one in inner if isinstance(one.get("p"), str) and "se" in one]
+        items = [one for one in value["items"] if isinstance(one, dict)]
+        both = [(one, meta) for one in items if isinstance(meta := one.pop("meta", None), dict)]
+        return [{"prompt": "", **one, **meta} for one, meta in both if "prompt" in meta]
+    return [
+        {"prompt": one["p"], "key": name, **{key: one[key] for key in one if key != "p"}}
+        for name, one in value.items()
+        if isinstance(one, dict) and isinstance(one.get("p"), str) and "se" in one
+    ]
 
 
 def _nodes_by_id(nodes: list[Any], links: list[Any]) -> dict[str, Any]:

@@ -90,8 +90,7 @@ def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Des
             if not whole:
                 raise BenchmarkError(f"{folder}: no whole split of {benchmark.name} is here")
             split = whole[0]
-        parts = benchmark.parts(folder, split, {})[:1] if benchmark.parts else []
-        rows = next(benchmark.tables(folder, split, {}, parts))[:PREVIEW_ROWS].to_pylist()
+        rows = next(benchmark.tables(folder, split))[:PREVIEW_ROWS].to_pylist()
     except BenchmarkError as error:
         why = str(error)
     return Described(

@@ -82,13 +82,14 @@ def judge_annotators(
         if group and not own:
             reasons.append(Reason("judged no image of the control group"))
         for member in group if own else ():
-            kappa, facts = own.get(member), {"name": member, "least": options.min_kappa}
+            kappa = own.get(member)
+            facts = {"name": member, "kappa": kappa, "least": options.min_kappa}
             if kappa is None:
                 reasons.append(Reason("shares no image with %(name)s", name=member))
             elif not kappa >= options.min_kappa:
-                facts |= {"kappa": kappa}
-                reason = Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
-                reasons.append(reason)
+                reasons.append(
+                    Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
+                )
         if votes.reference.any() and share is None:
             reasons.append(Reason("judged no reference image"))
         elif share is not None and share <= options.min_reference_share:

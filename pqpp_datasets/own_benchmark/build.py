@@ -156,7 +156,7 @@ def build_benchmark(
     table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
-        f"the split {name} got no prompt: {share:g} of {len(split_of)} was asked for"
+        f"the split {name} got no prompt: {share:g} of {(split_of != '').sum()} was asked for"
         for name, share in options.fractions.items()
         if share > 0 and not splits[name].num_rows
     ]
@@ -173,7 +173,9 @@ def build_benchmark(
         targets=tuple(targets),
         inputs=(*paths, *(Path(path) for path in joined if not path.startswith("{"))),
         warnings=tuple(warnings),
-        notes=tuple(note for part in (generation, preferred) if part for note in part.notes),
+        notes=tuple(
+            note for part in (generation, retrieval, preferred) if part for note in part.notes
+        ),
     )
 
 

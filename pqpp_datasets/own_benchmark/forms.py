@@ -14,7 +14,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import key_of
+from pqpp_datasets.own_benchmark.votes.scales import key_of, label_values, scale_of_votes
 from pqpp_datasets.prompt_text import spelling_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -150,7 +150,7 @@ def read_long(
             known = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
             for needed in FILE_KINDS[other].needed:
                 known.require_filled(needed)
-            table.join(known, role)
+            table.join(known, role, kind in ("preferences", "rankings"))
     rows = table.rows
     if kind == "judgments":
         for role in ("image", "annotator"):  # of empty cells alone it is no column
@@ -158,9 +158,10 @@ def read_long(
                 del rows[role]
         missing = [table.said(role) for role in ("prompt", "model") if role not in rows]
         if missing:
-            raise _no_column(table.name, missing, [role for role in rows if role in ROLES])
+            _refuse_columns(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled):
-        table.require_filled(role)
+        if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
+            table.require_filled(role)
     if tables[1:] and "annotator" not in rows:
         keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
         if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
@@ -222,8 +223,11 @@ def number_of(text: str) -> float | None:
 
 def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
     """Read one file by the converter of its form."""
+    # Runs and qrels of TREC are called anything.
+    is_table = str(path) == "-" or str(path).lower().removesuffix(".gz").endswith(_TABLES)
     which = "prompt_id" if options.prompts else "prompt"
     needed = [which, *FILE_KINDS[kind].needed[1:]]
+    model = options.model if kind in ("judgments", "rankings") else model
     sides = _SIDES.get(kind, ()) if options.model_pattern is not None else ()
     needed = [role for role in needed if role not in [f"model{side}" for side in sides]]
     if kind == "judgments":
@@ -233,7 +237,6 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
                 f"{path}: whether 1 is the best or the worst of {column} is not plain; name it by "
                 f"`columns` rank={column} if the best, or call it rating if the worst"
             )
-        model = options.model
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
             table = _read_side_by_side(kind, path, needed[0], options)
@@ -244,17 +247,13 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
                 _name_entries(table, options)
     elif kind == "rankings" and options.models:
         table = _read_side_by_side(kind, path, which, options)
-    elif kind == "rankings" and options.model:
-        model = options.model
-        table = _read_table(path, kind, [which, "rank"], options, without=["model"])
-    elif isinstance(path, Path) and kind in ("runs", "relevance") and not _is_table(path):
+    elif kind in ("runs", "relevance") and isinstance(path, Path) and not is_table:
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    elif model is None:
-        table = _read_table(path, kind, needed, options)
     else:
-        needed.remove("model")
-        table = _read_table(path, kind, needed, options, without=["model"])
+        given = [] if model is None else ["model"]
+        needed = [role for role in needed if role not in given]
+        table = _read_table(path, kind, needed, options, given)
     if model is not None:
         table.rows["model"] = one_text(model, len(table.rows))
     for side in sides:
@@ -283,11 +282,6 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if not len(table.rows):
             raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
     return table
-
-
-def _is_table(path: Path) -> bool:
-    """Tell by the name whether a file is a table; runs and qrels of TREC are called anything."""
-    return str(path) == "-" or path.name.lower().removesuffix(".gz").endswith(_TABLES)
 
 
 def _read_table(
@@ -335,9 +329,10 @@ def _read_table(
         columns = {**options.columns, "prompt": usual}
         options = replace(options, columns=columns)
         return _read_table(foreign or path, kind, needed, options, without, nested)
-    if missing:
-        raise _no_column(path, missing, names)
-    if not any(cells.values()):
+    tells_models = options.images or options.model or options.model_pattern or options.models
+    if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
+        missing.append(named["model"])
+    if not (missing or any(cells.values())):
         raise BenchmarkError(f"{path}: it has no rows; give a judgment or result in each")
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
@@ -348,10 +343,15 @@ def _read_table(
     row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
     table = LongTable.of_file(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
+    if missing:
+        _refuse_columns(table, kind, missing, names, options)
     return table
 
 
-def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -> BenchmarkError:
+def _refuse_columns(
+    table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
+) -> None:
+    """Raise for missing columns, and for what is wrong in those that are there."""
     remedy = "name the columns so, or by `columns` ROLE=COLUMN"
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
@@ -364,9 +364,16 @@ def _no_column(path: File | str, missing: Sequence[str], names: Sequence[str]) -
     usual = roles_in(names)
     if likely := [f"`columns` {role}={usual[role]}" for role in missing if role in usual]:
         remedy = f"is it {', '.join(likely)}? Else {remedy}"
-    return BenchmarkError(
-        f"{path}: no column {', '.join(missing)} among {', '.join(names)[:200] or 'none'}; {remedy}"
-    )
+    among = f"{', '.join(missing)} among {', '.join(names)[:200] or 'none'}"
+    table.faults.insert(0, f"{table.name}: no column {among}; {remedy}")
+    for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled):
+        if any(map(str.strip, table.rows[role].cat.categories)):
+            table.require_filled(role)
+    for role in filter(table.rows.__contains__, _NUMBERS):
+        table.values(role, number_of, "a finite number is allowed")
+    if kind == "judgments" and "label" in table.rows:
+        label_values(table, "label", scale_of_votes(table, options), options.blank)
+    table.raise_faults()
 
 
 def _text_of(value: Any) -> str:

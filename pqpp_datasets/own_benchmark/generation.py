@@ -213,6 +213,7 @@ class Retrieval:
         relevant: How many images are relevant to each query that was judged.
         results: How many results came.
         votes: How many relevance votes came.
+        notes: What is to be said of how they were read, a line each.
     """
 
     precision: dict[str, np.ndarray]
@@ -220,6 +221,7 @@ class Retrieval:
     relevant: np.ndarray
     results: int
     votes: int
+    notes: tuple[str, ...]
 
 
 def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOptions) -> Retrieval:
@@ -264,4 +266,5 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
             precision[model][table.index] = precision_at_k(ranked, relevance, k=options.k)
             ranks[model][table.index] = reciprocal_rank(ranked, relevance)
     relevant = np.bincount(pairs // size, minlength=prompts)[np.unique(vote_query)]
-    return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query))
+    notes = tuple(dict.fromkeys((*run.notes, *vote.notes)))
+    return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query), notes)

@@ -21,6 +21,7 @@ from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded, inside_of, resolved
 from pqpp_hub.pull import cached_if_unreachable
+from pqpp_hub.reasons import reason_behind
 
 if TYPE_CHECKING:
     import datasets
@@ -116,8 +117,8 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` takes.
 
     Raises:
-        BenchmarkError: The folder holds no data files, or some of different columns, or there is no
-            such subset or split.
+        BenchmarkError: The folder holds no data files, or some of different columns, there is no
+            such subset or split, or the Hub has no such repository or cannot be reached.
         FileError: Its card, or a link in it, leads out of the folder.
 
     Example:
@@ -156,6 +157,10 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         raise BenchmarkError(f"{place} holds no data files") from None
     except PqppError:
         raise
+    except OSError as error:
+        if (reason := reason_behind(error)) is None:
+            raise
+        raise BenchmarkError(f"the dataset {place} {reason}") from None
     except ValueError as error:  # a subset or split that is not there
         reason = in_a_line(error, named=False)
         raise BenchmarkError(f"{place} cannot be loaded ({reason}); name another") from None

@@ -16,6 +16,7 @@ from pqpp_files.table_formats import ROW
 FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
 """Columns beside the roles, as are `ROW`, and `KEY` and `PLACE` of lists."""
 _ROWS_NAMED = 9
+_FAULTS_TOLD = 10
 
 
 @dataclass
@@ -95,7 +96,7 @@ class LongTable:
             BenchmarkError: Anything is; a line for each kind of fault.
         """
         if self.faults:
-            raise BenchmarkError(*self.faults)
+            raise BenchmarkError(*self.faults[:_FAULTS_TOLD])
 
     def rows_with(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
         """Return the rows whose text is a wrong one, given for each category."""
@@ -122,7 +123,7 @@ class LongTable:
         self.refuse(role, self.rows_with(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 
-    def join(self, other: LongTable, role: str) -> None:
+    def join(self, other: LongTable, role: str, is_optional: bool = False) -> None:
         """Put in what another table knows of an id; what it has takes the place of what is here.
 
         Ids are compared as they are written: 7 is not 007. How many texts differ, and how many rows
@@ -131,6 +132,8 @@ class LongTable:
         Args:
             other: With a row an id.
             role: The id.
+            is_optional: Whether some ids may be missing there; their cells are empty, and it is
+                noted.
 
         Raises:
             BenchmarkError: An id stands twice there, or is not there; names the row.
@@ -148,9 +151,18 @@ class LongTable:
         row_of = known.cat.categories.get_indexer(ids.categories)
         is_blank = [not text.strip() for text in ids.categories]  # told already
         rows = self.rows_with(role, (row_of < 0) & ~np.array(is_blank, bool))
-        self.refuse(role, rows, f"which is not in {other.name}; add it there, or correct it")
+        instead: Any = ""
+        if is_optional and 0 < len(rows) < len(self.rows):
+            lost = f"{len(rows)} of {len(self.rows)} rows have a {role} that is not in {other.name}"
+            self.notes.append(f"{self.name}: {lost}; they count for the models' strengths alone")
+        else:
+            self.refuse(role, rows, f"which is not in {other.name}; add it there, or correct it")
+            instead = self.rows[role].astype(object)  # which is like no other, and told once
         chosen = row_of[ids.codes]
         texts = other.rows.drop(columns=[role, FILE, ROW]).iloc[chosen].set_axis(self.rows.index)
+        for name, column in texts.items() if (chosen < 0).any() else ():
+            cells = column.astype(object).mask(chosen < 0, instead)
+            texts[name] = texts_of(*pd.factorize(cells))
         if "prompt" in self.rows and "prompt" in texts:
             differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
             if differ:
@@ -158,9 +170,9 @@ class LongTable:
                     f"{other.name}: {differ} rows have another text there, which holds"
                 )
         self.rows[texts.columns] = texts
-        if idle := len(known) - len(np.unique(chosen)):
+        if idle := len(known) - len(np.unique(chosen[chosen >= 0])):
             self.notes.append(
-                f"{other.name}: {idle} of {len(known)} rows are in no vote and are left out"
+                f"{other.name}: {idle} of {len(known)} rows are not in {self.name}, left out"
             )
 
 

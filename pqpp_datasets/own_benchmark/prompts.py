@@ -50,23 +50,24 @@ def splits_of(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) 
     A prompt goes by the user's own id, else by source and text: an id that is made here counts
     the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
     typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
-    never stand in two splits.
+    never stand in two splits. A prompt without a text is in none, the empty text.
     """
     known = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
     keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
     spelled = prompts["prompt"].map(normalise)
     first = prompts.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
-    first = first.drop_duplicates("spelled")
+    first = first[first["prompt"] != ""].drop_duplicates("spelled")
     dealt = stratified_split(first["own"].tolist(), first["source"].tolist(), fractions, seed)
-    return spelled.map(dict(zip(first["spelled"], dealt, strict=True))).to_numpy()
+    split_of = spelled.map(dict(zip(first["spelled"], dealt, strict=True)))
+    return split_of.where(prompts["prompt"] != "", "").to_numpy()
 
 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
     Texts of one spelling (`spelling_of`) are one prompt, in the one of them that sorts first;
-    how many came in several is noted. A row without a source stands for its text's only source in
-    any of the files.
+    how many came in several is noted. Where no text came, an id is a prompt. A row without a source
+    stands for its text's only source in any of the files.
 
     Args:
         tables: With `prompt`, and `source`, `prompt_id`, `category` where there are any.
@@ -99,8 +100,8 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
     # Of some texts for all rows, each is spelled once.
     spelled = rows["prompt"].map({text: spelling_of(text) for text in rows["prompt"].unique()})
-    rows["spelled"] = spelled
-    keys = {"source": _filled(rows, "source", "own", tables), "prompt": spelled}
+    rows["spelled"] = spelled.where(rows["prompt"] != "", "\0" + rows["prompt_id"].fillna(""))
+    keys = {"source": _filled(rows, "source", "own", tables), "prompt": rows["spelled"]}
     if same_text:
         keys["prompt_id"] = _filled(rows, "prompt_id", "", tables)
     number = rows.groupby(list(keys.values()), sort=False).ngroup()

@@ -14,7 +14,6 @@ with `image_0_uid`, `jpg_0`, `image_1_uid`, `jpg_1`.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,13 +25,14 @@ import pyarrow.parquet as pq
 
 from pqpp_datasets.benchmark import published
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records, spans
+from pqpp_datasets.richhf.tfrecord import Record, count_records, parse_example, read_records
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import damaged
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.images import image_header
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
+from pqpp_files.table_formats import batches
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -48,8 +48,7 @@ _SCORES = {
 }
 _MAPS = {"implausibility_map": "artifact_map", "misalignment_map": "misalignment_map"}
 _LABELS = "prompt_misalignment_label"
-# A part is what a process takes at a time, a table is what is in memory at a time.
-_RECORDS_IN_PART, _RECORDS_IN_TABLE = 1000, 250
+_RECORDS_IN_TABLE = 250
 _INSERT = """INSERT INTO images VALUES (?, ?, nullif(?, x''))
 ON CONFLICT (uid) DO UPDATE SET image = coalesce(images.image, excluded.image)"""
 _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
@@ -84,20 +83,22 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
     return ("dev.tfrecord" if split == "validation" else f"{split}.tfrecord",)
 
 
-def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
-    """Cut a split into parts of a thousand records, by the lengths alone.
+def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa.Table]:
+    """Read a split, 250 records a table.
+
+    `pickapic_dir` adds the prompt, its tokens and the image, all null where the copy lacks the uid.
 
     Raises:
-        BenchmarkError: The file is missing or damaged, or has another number of records than the
-            published one and none is pinned beside it.
+        BenchmarkError: The file is missing, damaged or foreign, or has another number of records
+            than the published one and none is pinned beside it; names record and offset.
     """
     path = folder / files(folder, split)[0]
-    positions = spans(path, _RECORDS_IN_PART)
+    count = count_records(path)
     # The published files have known sizes. One cut between two records looks like a whole one, so
     # whoever has other records writes their number into a file beside: `train.tfrecord.count`, say.
     published = release("richhf").file(path.name)
     if published is not None and path.stat().st_size != published.bytes:
-        pin, count = path.with_name(f"{path.name}.count"), len(spans(path, 1))
+        pin = path.with_name(f"{path.name}.count")
         if not pin.is_file():
             raise BenchmarkError(
                 f"{path}: it holds {count:,} records, but not the {published.bytes:,} bytes of the "
@@ -105,36 +106,17 @@ def parts(folder: Path, split: str, options: Mapping[str, object]) -> list:
             )
         if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
             raise damaged(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
-    return positions
-
-
-def read_parts(
-    folder: Path, split: str, options: Mapping[str, object], wanted: list
-) -> Iterator[pa.Table]:
-    """Read some parts of a split, 250 records a table.
-
-    `pickapic_dir` adds the prompt, its tokens and the image, all null where the copy lacks the uid.
-
-    Raises:
-        BenchmarkError: If the file is missing, damaged or foreign; names record and offset.
-    """
-    path = folder / files(folder, split)[0]
     schema = features(options).arrow_schema.remove_metadata()
     with contextlib.ExitStack() as stack:
         images = None
         if options.get("pickapic_dir"):
-            uids = {row["uid"] for row in _rows(path, wanted)}
+            uids = {row_of(path, record)["uid"] for record in read_records(path)}
             images = pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
-        rows = (row | _joined(row, images) if images else row for row in _rows(path, wanted))
-        while batch := list(itertools.islice(rows, _RECORDS_IN_TABLE)):
-            yield pa.Table.from_pylist(batch, schema=schema)
-
-
-def _rows(path: Path, wanted: list) -> Iterator[dict]:
-    for span in wanted:
-        for record in read_records(path, span):
-            yield row_of(path, record)
+        rows = (row_of(path, record) for record in read_records(path))
+        for batch in batches(rows, _RECORDS_IN_TABLE):
+            joined = [row | _joined(row, images) for row in batch] if images else batch
+            yield pa.Table.from_pylist(joined, schema=schema)
 
 
 def _joined(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
@@ -266,7 +248,6 @@ BENCHMARKS = (
         features=features,
         files=files,
         options={"pickapic_dir": cache_key_of_pickapic},
-        parts=parts,
-        read_parts=read_parts,
+        read=read,
     ),
 )

@@ -24,21 +24,6 @@ _MASK_DELTA = 0xA282EAD8
 
 
 @dataclass(frozen=True)
-class Span:
-    """Some records of a file, in a row.
-
-    Attributes:
-        first: The number of the first record, counted from 0.
-        start: The offset of its first byte.
-        stop: The offset behind the last record.
-    """
-
-    first: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True)
 class Record:
     """One record.
 
@@ -53,34 +38,29 @@ class Record:
     data: bytes
 
 
-def spans(path: Path, records: int) -> list[Span]:
-    """Cut a file into spans of so many records, the last one maybe of fewer.
-
-    Only the lengths are read and verified.
+def count_records(path: Path) -> int:
+    """Count the records of a file; only the lengths are read and verified.
 
     Raises:
         BenchmarkError: It is missing, empty, cut or a length is damaged; names record and offset.
     """
     with _mapped(path) as view:
-        offsets = []
-        offset = 0
+        number = offset = 0
         while offset < len(view):
-            offsets.append(offset)
-            offset = _end_of(path, view, len(offsets) - 1, offset)
-    starts = range(0, len(offsets), records)
-    stops = [*offsets[records::records], offset]
-    return [Span(n, offsets[n], stop) for n, stop in zip(starts, stops, strict=True)]
+            offset = _end_of(path, view, number, offset)
+            number += 1
+    return number
 
 
-def read_records(path: Path, span: Span | None = None) -> Iterator[Record]:
+def read_records(path: Path) -> Iterator[Record]:
     """Read records in order, both checksums of each verified.
 
     Raises:
         BenchmarkError: It is missing, empty, cut or damaged; names record and offset.
     """
     with _mapped(path) as view:
-        number, offset, stop = (span.first, span.start, span.stop) if span else (0, 0, len(view))
-        while offset < stop:
+        number = offset = 0
+        while offset < len(view):
             end = _end_of(path, view, number, offset)
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
             if _masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:

@@ -37,9 +37,8 @@ def cell_texts(
         (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
     """
     if column not in table.column_names:
-        raise FileError(
-            f"no column {column!r} among {', '.join(table.column_names)[:200]}; {remedy}"
-        )
+        there = ", ".join(table.column_names)[:200]
+        raise FileError(f"no column {column!r} among {there}; {remedy}")
     texts: list[str] = []
     faults: list[str | None] = []
     for cell in _cells(table[column]):

@@ -205,11 +205,8 @@ class Work:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with (
-            explained(what, "remove it and run again"),
-            self.store.open(shard.name) as opened,
-            pyarrow.parquet.ParquetFile(opened) as file,
-        ):
+        with explained(what, "remove it and run again"), self.store.open(shard.name) as opened:
+            file = pyarrow.parquet.ParquetFile(opened)
             return _errors(file.read(columns=[ERROR]))  # none is no error here
 
 

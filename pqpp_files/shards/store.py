@@ -53,10 +53,7 @@ class ShardStore:
                 "then run: hf upload-large-folder"
             )
         if self.is_local:
-            check_output_folder(
-                self.url, patterns, [input_ for input_ in inputs if is_local(input_)]
-            )
-            return
+            return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)
         if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
             raise FileError(f"{self.url} holds an input; name another place")
@@ -88,8 +85,7 @@ class ShardStore:
     def read(self, name: str) -> bytes:
         """Return an output."""
         with self.open(name) as file:
-            content: bytes = file.read()
-        return content
+            return bytes(file.read())
 
     def put(self, name: str, content: bytes) -> None:
         """Write an output whole, in place of one that is there."""

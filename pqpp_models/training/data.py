@@ -89,10 +89,8 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
-        raise PqppError(
-            f"{recipe.dataset} ({split}) has no column {', '.join(missing)}; it has "
-            f"{', '.join(table.column_names)}"
-        )
+        named, there = ", ".join(missing), ", ".join(table.column_names)
+        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; it has {there}")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _targets(table, recipe.targets, split, limits)
     return Rows(_prompts(table, split), targets, table, own_limits)
@@ -121,10 +119,8 @@ def _prompts(table: Any, split: str) -> list[str]:
     prompts = list(table["prompt"])
     for index, prompt in enumerate(prompts):
         if not isinstance(prompt, str):
-            raise PqppError(
-                f"the prompt at index {index} of {split} is {prompt!r:.60}, not a text; correct "
-                "the row or leave it out"
-            )
+            fault = f"is {prompt!r:.60}, not a text; correct the row or leave it out"
+            raise PqppError(f"the prompt at index {index} of {split} {fault}")
     return prompts
 
 

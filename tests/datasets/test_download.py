@@ -2,6 +2,7 @@
 
 import hashlib
 import multiprocessing
+from types import SimpleNamespace
 
 import pytest
 from datasets import load_dataset
@@ -83,12 +84,7 @@ def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
 
 
 def _bring_in_a_process(url, folder, results):
-    class Named:
-        pass
-
-    server = Named()
-    server.url = url
-    results.put(bring(server, folder).read_bytes() == BODY)
+    results.put(bring(SimpleNamespace(url=url), folder).read_bytes() == BODY)
 
 
 def test_concurrent_downloads_fetch_once(server, tmp_path):

@@ -44,7 +44,14 @@ def test_folders_of_files_and_of_save_to_disk(tmp_path, cache, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("", {}), (" ", {}), (None, {}), ("mine", {"subset": "a/b/c"}), ("mine", {"split": "none"})],
+    [
+        ("", {}),
+        (" ", {}),
+        (None, {}),
+        ("mine", {"subset": "a/b/c"}),
+        ("mine", {"split": "none"}),
+        ("nobody/nothing", {}),
+    ],
 )
 def test_what_names_no_dataset_is_an_error_of_ours(tmp_path, cache, monkeypatch, name, options):
     monkeypatch.chdir(tmp_path)

@@ -9,10 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from datasets import (
-    load_dataset,
-    load_dataset_builder,
-)
+from datasets import load_dataset, load_dataset_builder
 from support.pqpp_folders import write_v1_0, write_v1_1
 from support.processes import run, run_warm
 

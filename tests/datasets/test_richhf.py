@@ -11,7 +11,7 @@ from support.benchmark_folders import heatmap, richhf_rows, write_richhf
 from support.richhf_records import encode_example, record_of, write_records, write_split
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import parse_example, spans
+from pqpp_datasets.richhf.tfrecord import parse_example, read_records
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -22,11 +22,7 @@ def load(folder, **options):
 
 def test_row(tmp_path):
     rows = load(write_richhf(tmp_path))
-    assert {name: len(part) for name, part in rows.items()} == {
-        "train": 4,
-        "validation": 4,
-        "test": 4,
-    }
+    assert [len(rows[split]) for split in ("train", "validation", "test")] == [4, 4, 4]
     row = rows["validation"][1]
     assert (row["uid"], row["filename"]) == ("uid-1", "train/uid-1.png")
     scores = [row[name] for name in ("plausibility", "alignment", "aesthetics", "overall")]
@@ -64,14 +60,8 @@ def rewritten(folder, change):
 
 WRONG = {
     "a wrong key": (lambda f: f.__setitem__("plaus", f.pop("artifact_score")), "no feature artif"),
-    "score too high": (
-        lambda f: f["overall_score"].__setitem__(0, 1.5),
-        "overall_score is 1.5, it must be from 0",
-    ),
-    "a label 2": (
-        lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]),
-        "label holds '2', it may hold only 0 and 1",
-    ),
+    "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5"),
+    "a label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "holds '2', it"),
 }
 
 
@@ -79,9 +69,7 @@ WRONG = {
 def test_wrong_record_gives_number_and_offset(tmp_path, name):
     change, expected = WRONG[name]
     folder, offset = rewritten(tmp_path, change)
-    with pytest.raises(
-        BenchmarkError, match=rf"record 1 at offset {offset}: .*{expected}"
-    ) as caught:
+    with pytest.raises(BenchmarkError, match=rf"record 1 at offset {offset}.*{expected}") as caught:
         list(load(folder, split="train"))
     assert "\n" not in str(caught.value)
 
@@ -102,13 +90,11 @@ def test_flipped_bit_and_cut_file(tmp_path):
 
 def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_path):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
-    ends = [span.stop for span in spans(path, 1)]
+    starts = [record.offset for record in read_records(path)]
     assert len(load(tmp_path, split="train")) == 4
     whole, pin = path.read_bytes(), path.with_name("train.tfrecord.count")
-    path.write_bytes(whole[: ends[2]])
-    with pytest.raises(
-        BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says '4'"
-    ):
+    path.write_bytes(whole[: starts[3]])
+    with pytest.raises(BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says"):
         load(tmp_path)
     pin.unlink()
     said = "3 records, but not the 150,710,286 bytes"

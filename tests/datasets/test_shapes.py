@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from support.votes import build, scores
+from support.votes import build, scores, write
 
 from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
@@ -23,6 +23,32 @@ def held(built, column, expected):
     """Hold a target against a series by prompt."""
     found = pd.Series(scores(built, column)).sort_index()
     pd.testing.assert_series_equal(found, expected.sort_index(), check_names=False)
+
+
+SHAPES = {  # each writes a frame to a path
+    "semicolon.csv": lambda f, path: f.to_csv(path, sep=";", decimal=",", index=False),
+    "tabs.tsv": lambda f, path: f.to_csv(path, sep="\t", index=False),
+    "sheet.xlsx": lambda f, path: f.to_excel(path, index=False),
+    "marked.csv": lambda f, path: path.write_text("sep=;\n" + f.to_csv(sep=";", index=False)),
+    "blank.csv": lambda f, path: path.write_text(f.to_csv(index=False) + ",,,,\n" * 3),
+    "utf16.csv": lambda f, path: f.to_csv(path, index=False, encoding="utf-16"),
+    "suffixless": lambda f, path: f.to_csv(path, index=False),
+    "key.json": lambda f, path: path.write_text(json.dumps({"votes": f.to_dict("records")})),
+    "keyed.json": lambda f, path: f.to_json(path, orient="index"),
+    "lines.json": lambda f, path: f.to_json(path, orient="records", lines=True),
+    "columns.json": lambda f, path: path.write_text(json.dumps(f.to_dict("list"))),
+    "pandas.json": lambda f, path: f.to_json(path),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_of_a_table_builds_at_once(tmp_path, name):
+    names = {"prompt": "Prompt", "quality": "label"}
+    SHAPES[name](
+        ROWS.drop(columns="fit").assign(quality=ROWS["quality"] / 2).rename(columns=names),
+        path := tmp_path / name,
+    )
+    held(build(path, scale="0..3"), "sd_rating", ROWS.groupby("prompt")["quality"].mean() / 2)
 
 
 def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
@@ -91,6 +117,45 @@ def test_choices_in_words_take_a_second_try_that_the_first_prints(tmp_path, caps
     assert main([*words, *shlex.split(pasted)]) == 0
     won = table["choice"].map(dict(zip(said, (1, 0, 0.5, 0.5), strict=True))).mean()
     assert f"{won:.1%} won" in capsys.readouterr().out
+
+
+def test_a_pair_without_its_prompt_counts_for_the_strengths_alone(tmp_path):
+    rows = pd.DataFrame({"prompt_id": RNG.permutation(100), "model_a": "x", "model_b": "y"})
+    rows["choice"] = RNG.choice(["a", "b"], 100)
+    rows.to_csv(path := tmp_path / "pairs.csv", index=False)
+    texts = pd.DataFrame({"prompt_id": range(60), "prompt": [f"Prompt {n}" for n in range(60)]})
+    texts.to_csv(tmp_path / "prompts.csv", index=False)
+    built = build(preferences=path, prompts=str(tmp_path / "prompts.csv"))
+    assert built.preferences.win_share[0] == pytest.approx((rows["choice"] == "a").mean())
+    won = rows[rows["prompt_id"] < 60].set_index("prompt_id")["choice"].eq("a").astype(float)
+    held(built, "x_rate", won.rename(lambda n: f"Prompt {n}"))
+    assert sum("40 of 100 rows have a prompt_id" in note for note in built.notes) == 1
+    texts[:0].assign(prompt_id=["x"], prompt="x").to_csv(tmp_path / "prompts.csv", index=False)
+    with pytest.raises(BenchmarkError, match=r"'[0-9]+', which is not in "):
+        build(preferences=path, prompts=str(tmp_path / "prompts.csv"))
+
+
+def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
+    votes = ROWS.rename(columns={"quality": "label", "prompt": "sentence", "model": "maker"})
+    votes.loc[7, ["label", "annotator"]] = 9, ""
+    votes.to_csv(path := tmp_path / "votes.csv", index=False)
+    words = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 3 and "no column prompt, model among" in said
+    assert "row 8: annotator is empty" in said and "row 8: label is '9'" in said
+    votes.assign(annotator=ROWS["annotator"]).to_csv(path, index=False)
+    mended = ["--columns", "prompt=sentence", "--columns", "model=maker"]
+    assert main([*words, *mended, *re.search(r"--missing-labels=\S+", said)[0].split()]) == 0
+
+
+def test_spellings_of_prompts_are_told_of_retrieval_alone(tmp_path):
+    header = "prompt,model,image,score"
+    runs = write(tmp_path / "run.csv", "a cat,m,1,2", "A cat,m,2,1", header=header)
+    votes = write(tmp_path / "qrels.csv", "a cat,1,1", header="prompt,image,label")
+    assert any(
+        "1 prompt came in several spellings" in note for note in build(None, runs, votes).notes
+    )
 
 
 def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):

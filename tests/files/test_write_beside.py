@@ -12,12 +12,7 @@ import pytest
 from pqpp_files import write_beside as module
 from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output, check_output_folder
-from pqpp_files.write_beside import (
-    remove_litter,
-    whole_folder,
-    write_beside,
-    write_whole,
-)
+from pqpp_files.write_beside import remove_litter, whole_folder, write_beside, write_whole
 
 FILES = ("config.json", "model-*.safetensors")
 

@@ -7,6 +7,7 @@ from PIL import Image, PngImagePlugin
 
 from pqpp_files.errors import FileError
 from pqpp_models.prompt_file import read_texts
+from pqpp_models.prompt_rows import PromptSource
 
 PROMPTS = [f"a cat on {n} mats,\na dog" for n in range(100)]
 LINES = [prompt.replace("\n", " ") for prompt in PROMPTS]
@@ -65,6 +66,14 @@ def test_files_of_generators(tmp_path, name):
     text = content if isinstance(content, str) else json.dumps(content)
     (tmp_path / name).write_text(text, newline="")
     assert read_texts(str(tmp_path / name)) == prompts
+
+
+def test_the_other_columns_of_a_table_stand_beside_its_prompts(tmp_path):
+    expected = {"civitai.json": ("steps", [9] * 100), "diffusiondb.json": ("se", [*range(100)])}
+    for name, (column, cells) in expected.items():
+        (tmp_path / name).write_text(json.dumps(FILES[name][0]))
+        [(columns, prompts)] = PromptSource.of_file(str(tmp_path / name)).parts(True)
+        assert columns[column] == cells and columns["prompt"] == prompts == PROMPTS
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,7 @@ def deep(times):
 )
 def test_what_is_no_json_is_told_in_a_line(content, reason, tmp_path):
     (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(
-        FileError, match=rf"a\.json is not JSON \(.*{reason}.*\); remove it"
-    ) as said:
+    with pytest.raises(FileError, match=rf"a\.json is not JSON \(.*{reason}.*; remove it") as said:
         read_json(tmp_path / "a.json", remedy="remove it")
     assert "\n" not in str(said.value)
 

@@ -9,12 +9,7 @@ from scipy import stats
 
 from pqpp_models import PredictorError
 from pqpp_models.bench.given import values_by_prompt
-from pqpp_models.bench.protocol import (
-    Cell,
-    Predictions,
-    evaluate_predictions,
-    experiment_cells,
-)
+from pqpp_models.bench.protocol import Cell, Predictions, evaluate_predictions, experiment_cells
 from pqpp_models.bench.run import automatic_cells, target_of
 from pqpp_models.bench.split import Split
 

@@ -7,14 +7,7 @@ import pytest
 from datasets import Dataset
 from scipy import stats
 
-from pqpp_models.bench.charts import (
-    FEW,
-    Axis,
-    calibration,
-    leading,
-    panel,
-    ranked_rows,
-)
+from pqpp_models.bench.charts import FEW, Axis, calibration, leading, panel, ranked_rows
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
 from pqpp_models.bench.report import extreme_prompts, render_report
 from pqpp_models.bench.run import BenchRun
