@@ -2,14 +2,13 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
-from pqpp_annotation.kinds.kind import Vote
 from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.people import verdicts
@@ -24,7 +23,6 @@ from pqpp_annotation.store.tables import (
 )
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
-from pqpp_annotation.tool_files import TOOLS, tool_records
 from pqpp_files.errors import FileError
 from pqpp_files.names import how_many
 from pqpp_files.write_beside import whole_folder
@@ -51,15 +49,13 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     Args:
         output: The folder; an older export is replaced, anything else is refused.
-        format: Of the tables: csv or parquet; or of a tool, whose records take the place of the
-            files of the kind of task: a task or record for each image or pair, with all answers.
+        format: Of the tables: csv or parquet.
 
     Returns:
         What is to be said, a line each.
 
     Raises:
         FileError: The folder holds other things.
-        AnnotationError: The tool has no form for the kind of task.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -75,27 +71,21 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     decided = verdicts(store)
     standings = standings_of(table, options_of(study), decided)
     counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
-    tool = format if format in TOOLS else None
-    style = "json" if tool else format
-
-    def exported(votes: Sequence[Vote]) -> Mapping[str, Iterable[dict]]:
-        tables = kind.export(votes)
-        return tool_records(tool, tables) if tool else tables
 
     def check(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
             raise FileError(f"{older} holds other things than an export; name a new folder")
 
     with whole_folder(output, check=check) as folder:
-        rows = _write_tables(folder, exported(votes), style)
+        rows = _write_tables(folder, kind.export(votes), format)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
-            tables = _write_tables(folder / COUNTED_FOLDER, exported(counted), style)
+            tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
             others = {"answers": _answers(db), "annotators": annotator_rows(standings)}
             others |= {"adjudications": _adjudications(db)}
-            rows |= _write_tables(folder, others, "csv" if tool else format)
+            rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
             events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
@@ -113,7 +103,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "last_vote": max((vote.created for vote in votes), default=None),
             "people": people | {"admitted": admitted},
             "files": rows,
-            "build": _command(study, output, rows, bool(decided), tool),
+            "build": _command(study, output, rows, bool(decided)),
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
@@ -230,7 +220,7 @@ def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
 
 
 def _command(
-    study: Study, output: str | Path, rows: Mapping[str, int], decided: bool, tool: str | None
+    study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
     """Return the command that builds a benchmark of an export; None where none does.
 
@@ -238,13 +228,12 @@ def _command(
     takes those that do.
     """
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
-    role = next((role for role in (tool, "judgments", "preferences") if role in files), None)
-    scale = study.kind.scale_of(study.task)
-    is_judged = role == "judgments" or (role == tool and study.kind.about_image)
+    role = next((role for role in ("judgments", "preferences") if role in files), None)
+    scale, is_judged = study.kind.scale_of(study.task), role == "judgments"
     if role is None or (is_judged and scale is None):
         return None
     path = Path(output) / (COUNTED_FOLDER if decided else "") / files[role]
-    words = ["pqpp", "build", *([str(path), "--from", tool] if tool else [f"--{role}", str(path)])]
+    words = ["pqpp", "build", f"--{role}", str(path)]
     if is_judged:
         rules = {"scale": scale, "best": study.best}
         if not decided:

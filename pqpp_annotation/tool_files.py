@@ -1,8 +1,8 @@
-"""Files of other tools: votes as theirs, their prompts and images, and answers from elsewhere."""
+"""Files of other tools: their prompts and images, and answers from elsewhere."""
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,93 +20,13 @@ from pqpp_datasets.own_benchmark.formats import flattened, roles_in
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_whole
 
-_PERSONS = ("annotator", "seconds", "left")
-_QUESTIONS = {"judgments": "label", "preferences": "choice"}
-"""Table of an export to the question that it answers."""
-_SIDES = {"a": "left", "b": "right", "tie": "tie"}
 _SERVED = ("/data/local-files/?d=", "/data/upload/")
 Row = dict[str, Any]
-
-
-def tool_records(tool: str, tables: Mapping[str, Iterable[Row]]) -> dict[str, Iterable[Row]]:
-    """Return the tables of an export as one of a tool's records, each with the answers of all.
-
-    Args:
-        tool: A key of `TOOLS`.
-        tables: Name to rows, as a kind of task exports them.
-
-    Raises:
-        AnnotationError: The kind of task asks for more than a label or a choice.
-
-    Example:
-        >>> row = {"prompt": "a cat", "image": "1.png", "annotator": "ann", "label": 2}
-        >>> [record] = tool_records("argilla", {"judgments": [row]})["argilla"]
-        >>> record["fields"], record["responses"]["label"][0]["value"]
-        ({'prompt': 'a cat', 'image': '1.png'}, 2)
-        >>> [task] = tool_records("label-studio", {"judgments": [row]})["label-studio"]
-        >>> task["annotations"][0]["result"][0]["value"]
-        {'number': 2}
-    """
-    name = next((name for name in _QUESTIONS if name in tables), None)
-    if name is None:
-        raise AnnotationError(f"{tool}: no form for {', '.join(tables)}; write csv or parquet")
-    question = _QUESTIONS[name]
-    units: dict[tuple, tuple[Row, list[Row]]] = {}
-    for row in tables[name]:
-        own = {key: cell for key, cell in row.items() if key not in (*_PERSONS, question)}
-        units.setdefault(tuple(own.values()), (own, []))[1].append(row)
-    write, _ = TOOLS[tool]
-    pairs = enumerate(units.values(), 1)
-    return {tool: (write(number, own, rows, question) for number, (own, rows) in pairs)}
-
-
-def _label_studio(number: int, data: Row, rows: list[Row], question: str) -> Row:
-    return {
-        "id": number,
-        "data": data,
-        "annotations": [
-            {
-                "completed_by": {"email": row["annotator"]},
-                "lead_time": row.get("seconds"),
-                "was_cancelled": False,
-                "result": _result(question, row[question]),
-            }
-            for row in rows
-        ],
-    }
-
-
-def _result(question: str, answer: Any) -> list[Row]:
-    """Return an answer as Label Studio's number or better side; nothing for "unsure"."""
-    if answer is None:
-        return []
-    is_side = isinstance(answer, str)
-    value = {"selected": _SIDES[answer]} if is_side else {"number": answer}
-    kind = "pairwise" if is_side else "number"
-    return [{"from_name": question, "to_name": "image", "type": kind, "value": value}]
-
-
-def _argilla(number: int, data: Row, rows: list[Row], question: str) -> Row:
-    is_field = {name: name == "prompt" or name.startswith("image") for name in data}
-    return {
-        "id": str(number),
-        "fields": {name: cell for name, cell in data.items() if is_field[name]},
-        "metadata": {name: cell for name, cell in data.items() if not is_field[name]},
-        "responses": {
-            question: [
-                {"user_id": row["annotator"], "value": row[question], "status": "submitted"}
-                for row in rows
-            ]
-        },
-    }
-
-
-_Write = Callable[[int, Row, list[Row], str], Row]
-TOOLS: dict[str, tuple[_Write, Callable[[Mapping[str, Any]], Any]]] = {
-    "label-studio": (_label_studio, lambda record: record.get("data") or record),
-    "argilla": (_argilla, lambda r: (r.get("metadata") or {}) | (r.get("fields") or {})),
+TOOLS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "label-studio": lambda record: record.get("data") or record,
+    "argilla": lambda record: (record.get("metadata") or {}) | (record.get("fields") or {}),
 }
-"""Tool to what writes a record, and what gives the prompt and the images of one."""
+"""Tool to what gives the prompt and the images of a record."""
 
 
 def write_prompts(tool: str, file: str | Path, table: Path) -> None:
@@ -132,12 +52,11 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
         >>> (folder / "prompts.jsonl").read_text()
         '{"prompt": "a cat", "image": "1/a.png"}\n'
     """
-    _, data = TOOLS[tool]
     prompts = read_table(file)
     rows: dict[tuple, Row] = {}
     for cells in zip(*prompts.columns.values(), strict=True):
         record = dict(zip(prompts.columns, cells, strict=True))
-        for row in _sides(flattened(data(record))):
+        for row in _sides(flattened(TOOLS[tool](record))):
             rows.setdefault((row["prompt"], row["image"]), row)
     if not rows:
         raise AnnotationError(

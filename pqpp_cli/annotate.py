@@ -146,16 +146,12 @@ class AnnotateExport(StudyFile, Command):
     examples:
       pqpp annotate export study.yaml --output votes
       pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
-      pqpp annotate export study.yaml --output votes --format label-studio
 
     The `pqpp build` command that fits the study is printed.
-
-    Attributes:
-        format: Of tables, or a tool's records.
     """
 
     output: str = option(NEEDED, "the folder to write", path="output")
-    format: str = option("csv", choices=("csv", "parquet", "label-studio", "argilla"))
+    format: str = option("csv", "of the tables", choices=("csv", "parquet"))
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""

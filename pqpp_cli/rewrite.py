@@ -52,7 +52,6 @@ class Rewrite(
       pqpp rewrite --file prompts.csv --target alignment --candidates mine.csv --output better.csv
       pqpp rewrite --file prompts.csv --target mean_hbpp --chat-model Qwen/Qwen3-4B-Instruct-2507 \
           --output rewritten.csv --study ab --model-name sdxl
-      pqpp rewrite --file queries.csv --target mean_p10 --synonyms --output expanded.csv
       pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \
           --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
@@ -80,7 +79,6 @@ class Rewrite(
 
     target: str
     candidates: str | None = option(None, "a table of prompt and candidate", path="file")
-    synonyms: bool = option(False, "candidates are made by WordNet, without a model")
     chat_model: str | None = None
     count: int = option(4, "rewrites for each prompt", least=1)
     predictor: str = option("static", "the predictor that judges")
@@ -96,7 +94,7 @@ class Rewrite(
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
             raise PqppError("`chat_url`: name by `chat_model` which of its models writes")
-        self.require_one_of("candidates", "synonyms", "chat_model")
+        self.require_one_of("candidates", "chat_model")
         for name in ("most_calls", "most_money", "prices"):
             if getattr(self, name) and not self.chat_model:
                 raise PqppError(f"`{name}`: it is about a `chat_model`")
@@ -152,14 +150,12 @@ class Rewrite(
 
     def _writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
         """Return what gives the candidates of a prompt, and what tells the cost at the end."""
-        from pqpp_engines.rewrite import Synonyms, Writer
+        from pqpp_engines.rewrite import Writer
         from pqpp_engines.rewrite.rewriting import read_rewrites
 
         if self.candidates:
             candidates = read_rewrites(self.candidates)
             return (lambda prompt: candidates.get(prompt, [])), list
-        if self.synonyms:
-            return Synonyms(self.count), list
         budget = self.budget()
         name = self.chat_model or ""
         writer = Writer(self.open_chat(name, budget), self.count, judge.target)

@@ -52,7 +52,8 @@ class RewriteVerdict(NamedTuple):
         lost: Content words of the original that the candidate has no word for.
         beside: The gain of `mean_hbpp`, or of `alignment` where `mean_hbpp` is judged by; None
             where the predictor has no such target.
-        entailment: The probability that it entails the original; None without such a model.
+        entailment: The probability that it entails the original or is entailed by it, whichever is
+            less; None without such a model.
     """
 
     prompt: str
@@ -78,9 +79,9 @@ class Judge:
         confidence: The least probability of that gain. It is below 1.
         least_cosine: Of the two prompts in the predictor's space, where it has one.
         most_added: Content words that may be added, as a share of the original's; one always may.
-        entailment: A model that tells entailment, as one trained on MNLI: a rewrite from which the
-            original does not follow is refused. A folder or OWNER/NAME; it follows with a
-            probability of one half or more.
+        entailment: A model that tells entailment, as one trained on MNLI: a rewrite that does not
+            follow from the original, or from which that does not follow, is refused. A folder or
+            OWNER/NAME; it follows with a probability of one half or more.
 
     Raises:
         EngineError: A confidence above .5 is asked for and the target has no deviation.
@@ -129,7 +130,7 @@ class Judge:
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         entailed: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
-            entailed = self.entailment(original, candidates).tolist()
+            entailed = self.entailment(original, candidates)
         cosines, gains = self._cosines(texts), values - values[0]
         spread = self._spread(deviations, cosines)
         verdicts = []
@@ -143,7 +144,7 @@ class Judge:
             reason = self._why_not(original, text, bool(predicted.far[at]), cosines[at], added)
             entails = entailed[at - 1]
             if not reason and entails is not None and entails < LEAST_ENTAILED:
-                reason = f"another meaning: it entails the original with {entails:.0%}"
+                reason = f"another meaning: entailment {entails:.0%}"
             if not reason and not is_better:
                 reason = f"{TOO_UNSURE}: the predicted gain is {gains[at]:+.3f}"
             figures = float(values[at]), float(gains[at]), probability, float(cosines[at])
@@ -233,18 +234,17 @@ class Entailment:
             named = ", ".join(map(str, labels.values()))[:80]
             raise EngineError(f"{name} has no label entailment but {named}; name one that has")
 
-    def __call__(self, original: str, rewrites: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that each rewrite entails the original, (rewrites,)."""
+    def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
+        """Return the probability that each entails the original or follows, whichever is less."""
         import torch
 
-        pairs = list(rewrites), [original] * len(rewrites)
+        originals = [original] * len(rewrites)
+        pairs = [*rewrites, *originals], [*originals, *rewrites]
         inputs = self._loaded.processor(*pairs, padding=True, truncation=True, return_tensors="pt")
         with torch.inference_mode():
             logits = self._loaded.model(**inputs.to(self._loaded.device)).logits
-        probabilities: NDArray[np.float64] = (
-            logits.double().softmax(1)[:, self._place].cpu().numpy()
-        )
-        return probabilities
+        probabilities = logits.double().softmax(1)[:, self._place].cpu()
+        return probabilities.reshape(2, -1).amin(0).tolist()
 
 
 def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:

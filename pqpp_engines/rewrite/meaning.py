@@ -3,20 +3,16 @@
 What an encoder does not see. Words may be moved, and what asks for an image ("please give me a
 picture of") is no part of it. What may not be lost: each content word, or a word of WordNet that
 means the same or something more special; each number; each negation; each word for a place that
-turns what is seen round; and who does what to whom. For that there is no parser: what stands
-between two content words counts, and in which order, by WordNet's verbs and a list of prepositions.
-"A dog chases a cat" is (dog, chase, cat), and so is "a cat is chased by a dog".
+turns what is seen round. Who does what to whom is not seen: name a model of entailment for that.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_WORD_OR_STOP = re.compile(rf"{_WORD.pattern}|[,.;:!?]")
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
@@ -62,15 +58,6 @@ _ENDINGS = ("y", "en", "ly", "ish", "ing", "ed", "s", "es")
 # Of a word for something special the more general one is so many steps away at most.
 _STEPS_UP = 3
 
-# Turned round they say something else; "with", "near" or "beside" say the same.
-_TURNABLE = (
-    "on onto in into inside under underneath beneath below over above atop behind left right"
-)
-_PREPOSITIONS = frozenset((*_TURNABLE.split(), "from", "through", "outside"))
-_HELPING = "is are was were be been being has have had do does did get gets"
-_AUXILIARIES = frozenset(_HELPING.split())
-_BREAKS = frozenset(("and", "or", "but", "while", "as", "who", "which", "that", "then"))
-
 
 def meaning_lost(original: str, rewrite: str) -> str:
     """Say what of the original a rewrite has lost; empty where nothing was found missing.
@@ -100,10 +87,8 @@ def meaning_lost(original: str, rewrite: str) -> str:
     lost = sorted(places - {_PLACE_OF[word] for word in after if word in _PLACE_OF})
     if lost:
         return f"the place is lost: {lost[0]}"
-    if lost := missing(original, rewrite):
-        return f"a word is lost: {lost[0]}"
-    turned = turned_round(_words(original, True), _words(rewrite, True))
-    return f"turned round: {' '.join(turned)}" if turned else ""
+    lost = missing(original, rewrite)
+    return f"a word is lost: {lost[0]}" if lost else ""
 
 
 def missing(original: str, rewrite: str) -> list[str]:
@@ -164,9 +149,8 @@ def words_to_keep(text: str) -> list[str]:
     return list(dict.fromkeys(word for word in _words(text) if _is_content(word)))
 
 
-def _words(text: str, with_stops: bool = False) -> list[str]:
-    pattern = _WORD_OR_STOP if with_stops else _WORD
-    return [word.replace("’", "'") for word in pattern.findall(text.casefold())]
+def _words(text: str) -> list[str]:
+    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
 
 
 def _numbers(words: list[str]) -> list[int]:
@@ -220,91 +204,3 @@ def _above(synset) -> frozenset:
         edge = {above for sense in edge for above in sense.hypernyms()}
         hypernyms |= edge
     return frozenset(hypernyms)
-
-
-class Relation(NamedTuple):
-    """Two content words and what stands between them."""
-
-    one: str
-    word: str
-    other: str
-
-
-def turned_round(before: Sequence[str], after: Sequence[str]) -> Relation | None:
-    """Return the first relation of a prompt that a rewrite has only the other way round.
-
-    Args:
-        before: The words of the prompt, in small letters, with its commas and stops as words.
-        after: Those of the rewrite.
-
-    Example:
-        >>> turned_round("a cat on a dog".split(), "a dog on a cat".split())
-        Relation(one='cat', word='on', other='dog')
-        >>> turned_round("a cat on a dog".split(), "on a dog a cat".split())
-    """
-    pairs = list(_relations(after))
-    for asked in _relations(before):
-        same = [
-            pair
-            for pair in pairs
-            if pair.word == asked.word
-            or (
-                _PREPOSITIONS.isdisjoint((pair.word, asked.word))
-                and (_verb(pair.word) == _verb(asked.word) or _stands_for(pair.word, asked.word))
-            )
-        ]
-        kept, turned = (
-            any(_stands_for(pair.one, one) and _stands_for(pair.other, other) for pair in same)
-            for one, other in ((asked.one, asked.other), (asked.other, asked.one))
-        )
-        if turned and not kept:
-            return asked
-    return None
-
-
-def _relations(words: Sequence[str]) -> Iterator[Relation]:
-    """Give each relation word with the nearest head before it and the head of what follows it."""
-    for at, word in enumerate(words):
-        if not (word in _PREPOSITIONS or (_is_content(word) and _verb(word))):
-            continue
-        before = _head_before(words, at)
-        other, passive = _head_after(words, at)
-        if before and other and before != other:
-            yield Relation(other, word, before) if passive else Relation(before, word, other)
-
-
-def _head_before(words: Sequence[str], at: int) -> str:
-    """Return the content word right before, past auxiliaries; none behind a comma or an "and"."""
-    for word in reversed(words[:at]):
-        if word in _BREAKS or not word[0].isalnum():
-            return ""
-        if word in _AUXILIARIES or word in _PREPOSITIONS:
-            continue
-        return word if _is_content(word) and not _ends_verbally(word) else ""
-    return ""
-
-
-def _head_after(words: Sequence[str], at: int) -> tuple[str, bool]:
-    """Return the last content word of the run that follows, and whether "by" stands before it."""
-    head, passive = "", False
-    for word in words[at + 1 :]:
-        if word == "by" and not head:
-            passive = True
-        elif word in _BREAKS or word in _PREPOSITIONS or not word[0].isalnum():
-            if head or word not in _PREPOSITIONS:
-                break
-        elif _is_content(word) and not (head and _ends_verbally(word)):
-            head = word
-        elif head:
-            break
-    return head, passive
-
-
-def _ends_verbally(word: str) -> bool:
-    return word.endswith(("ing", "ed")) and bool(_verb(word))
-
-
-@cache
-def _verb(word: str) -> str:
-    """Return the verb that a word is a form of; empty where it is none."""
-    return wordnet().morphy(word, "v") or ""

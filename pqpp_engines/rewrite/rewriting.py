@@ -1,13 +1,11 @@
 """Rewriting prompts: candidates come, the judge takes one that surely does better, or none.
 
-A language model writes the candidates, or WordNet does without one; whether a rewrite helped,
-people say in a study of preferences.
+A language model writes the candidates; whether a rewrite helped, people say in a study of
+preferences.
 """
 
 import os
-import re
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +13,9 @@ from pqpp_backbones.chat.chat import Chat, Request, ServiceError, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import Judge
-from pqpp_engines.rewrite.meaning import words_to_keep
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 from pqpp_files.write_table import table_text
-from pqpp_models.measures.nltk_resources import wordnet
 
 _HERE = Path(__file__).parent
 _TRIES = 3
@@ -30,7 +26,6 @@ _SCHEMA = {
     "additionalProperties": False,
 }
 _LONGEST = 1000
-_MOST_SENSES = 2
 PROMPTS, PAIRS = "prompts.csv", "pairs.csv"
 ORIGINAL, REWRITTEN = "original", "rewritten"
 
@@ -88,47 +83,6 @@ class Writer:
         return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
 
 
-class Synonyms:
-    """Expands and rewords a query by WordNet.
-
-    Of each content word the synonyms in its two most usual senses are put beside it at the end of
-    the query (expansion), or in its place. The words that come first in the query come first.
-
-    Args:
-        count: Candidates of each query, at most.
-
-    Example:
-        >>> Synonyms(4)("a couch")
-        ['a couch sofa', 'a sofa', 'a couch lounge', 'a lounge']
-    """
-
-    def __init__(self, count: int = 8) -> None:
-        self.count = count
-
-    def __call__(self, prompt: str) -> list[str]:
-        """Return the candidates of a prompt, each once; none where no word has a synonym."""
-        stem = prompt.rstrip(" .")
-        made: list[str] = []
-        # The first synonym of every word, then the second of every word, and so on.
-        words = words_to_keep(stem)
-        for synonyms in zip_longest(*map(_synonyms, words)):
-            for word, synonym in zip(words, synonyms, strict=True):
-                if synonym is not None:
-                    in_place = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", re.IGNORECASE)
-                    made += [f"{stem} {synonym}", in_place.sub(synonym, stem)]
-        return [rewrite for rewrite in dict.fromkeys(made) if rewrite != stem][: self.count]
-
-
-def _synonyms(word: str) -> list[str]:
-    """Return the single words for a word's usual meanings, the most usual first; plurals have none.
-
-    A plural's synonyms are of another number, and WordNet knows it as a form of a word only.
-    """
-    senses = [synset.lemma_names() for synset in wordnet().synsets(word)[:_MOST_SENSES]]
-    names = dict.fromkeys(name for sense in senses if word in sense for name in sense)
-    return [lemma for lemma in names if lemma.islower() and lemma.isalpha() and lemma != word]
-
-
 class Rewritten(NamedTuple):
     """What became of prompts.
 
@@ -157,7 +111,7 @@ def rewrite_all(
     What was paid for is kept: a writer that fails ends the writing, not the call.
 
     Args:
-        write: Returns the candidates of a prompt, like `Writer` or `Synonyms`.
+        write: Returns the candidates of a prompt, like `Writer`.
         judge: Says of each whether it is accepted, and how probably it is better.
         progress: Show a progress bar on standard error.
     """

@@ -113,7 +113,7 @@ def test_images_come_from_addresses(folder, capsys, monkeypatch):
     shown = do_all(store, person)
     for image in (image for one in shown for image in one.images):
         asset = stored_image(store, image.sha256)
-        assert (store.study.root / asset.location).is_file() and asset.media_type == "image/png"
+        assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
     assert next(current_votes(store)).image.startswith(address)
     store.close()
     rewrite(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])

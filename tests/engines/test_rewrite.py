@@ -1,7 +1,6 @@
 """Rewrites: the meaning by hand, attacks that are refused, paraphrases that pass."""
 
 import json
-import re
 import statistics
 from pathlib import Path
 
@@ -43,23 +42,9 @@ def captions(real_data):
         ("a puppy", "a dog", "a word is lost: puppy"),
         ("a red car", "a car", "a word is lost: red"),
         ("men riding horses", "a man rides a horse", ""),
-        ("a dog chases a cat", "a cat chases a dog", "turned round: dog chases cat"),
         ("a dog chases a cat", "a cat is chased by a dog", ""),
         ("a dog chases a cat", "a puppy chasing a cat", ""),
-        ("a cat on a dog", "a dog on a cat", "turned round: cat on dog"),
         ("a cat on a dog", "on a dog, a cat", ""),
-        (
-            "a man is riding a brown horse",
-            "a horse rides a brown man",
-            "turned round: man riding horse",
-        ),
-        ("a bear left of a tree", "a tree left of a bear", "turned round: bear left tree"),
-        ("a book on top of a laptop", "a laptop on top of a book", "turned round: book on laptop"),
-        (
-            "a girl feeding a small giraffe",
-            "a small giraffe feeding a girl",
-            "turned round: girl feeding giraffe",
-        ),
         ("a woman with a dog", "a dog with a woman", ""),  # says the same
         ("a man throws a ball to a dog", "a dog throws a ball to a man", ""),  # not seen
         ("gel wrist wrest", "gel wrist rest", "a word is lost: wrest"),
@@ -78,7 +63,6 @@ def test_paraphrases_keep_the_meaning(captions):
         passed = 0
         for original, rewrite in pairs:
             [verdict] = judge(original, [rewrite])
-            assert not verdict.reason.startswith("turned round")
             passed += verdict.accepted or verdict.reason.startswith(TOO_UNSURE)
         assert passed / len(pairs) > 0.5, name
 
@@ -94,23 +78,6 @@ def test_what_is_surely_better_and_says_the_same_is_accepted():
     assert reasons[2] == "it is blank" and reasons[3].startswith("it is far")
     assert reasons[4] == "numbers differ: none became 2"
     assert judge.rank(original, [*refused, better])[0].prompt == better
-
-
-def test_what_sits_on_what_is_turned_round_in_captions(captions):
-    """The two nouns of "a A sitting on a B" change places, by a rule that is not the check's."""
-    pattern = re.compile(
-        r"^(an?|the) (\w+) ((?:is )?\w+ing (?:on |in |under |over |behind )?(?:an?|the)) (\w+)"
-        r"(?=[ .]*$|,| (?:in|on|with|next|at|near|by|while) )"
-    )
-    found = [(text, pattern.match(text)) for text in map(str.casefold, captions)]
-    swapped = [
-        (text, f"{one[1]} {one[4]} {one[3]} {one[2]}{text[one.end() :]}")
-        for text, one in found
-        if one
-    ]
-    assert len(swapped) > 5
-    turned = [meaning_lost(*pair).startswith("turned round") for pair in swapped]
-    assert np.mean(turned) > 0.8
 
 
 @pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10"])

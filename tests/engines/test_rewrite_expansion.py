@@ -1,35 +1,17 @@
-"""Candidates by WordNet or a model in process, and a study that asks people about rewrites."""
+"""Candidates by a model in process, and a study that asks people about rewrites."""
 
 import csv
 import json
 
-import numpy as np
 import pytest
 from support.draw import COMMAND
 
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
 from pqpp_cli.main import main
-from pqpp_engines.rewrite import Judge, Synonyms
+from pqpp_engines.rewrite import Judge
 
 pytestmark = pytest.mark.nltk
-
-
-def test_synonyms_beside_a_word_and_in_its_place():
-    assert Synonyms(4)("a couch") == ["a couch sofa", "a sofa", "a couch lounge", "a lounge"]
-    assert Synonyms(2)("A couch.") == ["A couch sofa", "A sofa"]
-    assert Synonyms(9)("xqzt vrrk") == [] == Synonyms(9)("two dogs")  # a plural has none
-    assert all("couchsurfing" in one for one in Synonyms(5)("couchsurfing on a couch"))
-
-
-def test_an_expansion_goes_by_the_same_judge_and_keeps_the_meaning(real_data):
-    texts = [
-        one["Text"] for one in json.loads((real_data / "conqa/seed.json").read_text()).values()
-    ]
-    judge = Judge("mean_p10", "static-train", confidence=0.9)
-    verdicts = [verdict for text in texts for verdict in judge(text, Synonyms(6)(text))]
-    assert len(verdicts) > 200
-    assert np.mean([one.accepted for one in verdicts]) < 0.02
 
 
 def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
