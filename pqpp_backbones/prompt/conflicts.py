@@ -36,11 +36,12 @@ class Conflict(NamedTuple):
 def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     lines = read_lines(__file__, "usual_colours.txt")
     usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
+    names = "|".join(sorted(usual, key=len, reverse=True))
     after = any_of(read_word_lists(__file__, "grammar.txt")["after"])
     ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
     return usual, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"
-        rf"\b(?P<thing>{any_of(usual)})(?P<plural>e?s)?\b(?:\s+with\s+(?P<part>{COLOURS})\s+(?:{_PARTS})\b|{ends})"
+        rf"\b(?P<thing>{names})(?P<plural>e?s)?\b(?:\s+with\s+(?P<part>{COLOURS})\s+(?:{_PARTS})\b|{ends})"
     )
 
 
