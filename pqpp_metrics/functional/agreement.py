@@ -15,7 +15,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import label_codes
-from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._votes import ac1_of, alpha_of, kappa_of
@@ -108,10 +108,10 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
-    return alpha_of(*_ratings_in_a_row(ratings, 2), level=level, single_class=single_class)
+    return alpha_of(*_ratings_in_a_row(ratings, 2), level, single_class)
 
 
-def _ratings_in_a_row(ratings, least):
+def _ratings_in_a_row(ratings: Values, least: int) -> tuple[Integers, Floats]:
     """The ratings that are there, each with its item, of items that have enough."""
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
