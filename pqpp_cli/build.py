@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.build import Built
     from pqpp_datasets.own_benchmark.write import Keeping
 
-_FLAGGED_SAID = 20
-
 
 def _formats() -> list[str]:
     from pqpp_datasets.own_benchmark.formats import FORMATS
@@ -84,6 +82,7 @@ class KeepingOptions(Group):
         language: Of the prompts, like en,de (default: as found).
         annotations_creators: Who judged: crowdsourced, expert-generated, machine-generated, found
             or other.
+        collection: When people were asked, in what words, for what pay; for the card.
     """
 
     TITLE = "what is kept and told"
@@ -96,6 +95,7 @@ class KeepingOptions(Group):
     language: tuple[str, ...] = option((), metavar="CODE,...")
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option("other", metavar="KEY")
+    collection: str | None = option(None, metavar="TEXT")
 
 
 class Build(
@@ -154,6 +154,7 @@ class Build(
     relevance: tuple[str, ...] | None = option(None, path="file", several=True)
     output: str = option(NEEDED, "the folder to write", path="output")
     name: str = option("My benchmark", "the benchmark's name, for its card")
+    plan: bool = option(False, "say what other numbers of annotators, images, prompts would reach")
 
     def __post_init__(self) -> None:
         """Refuse names that no split can have."""
@@ -181,25 +182,27 @@ class Build(
             keeping = replace(keeping, language=language_codes(built.prompts["prompt"].to_pylist()))
         folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
-        for line in _lines(built, keeping, self.exclude):
+        for line in _lines(built, keeping, self.exclude, self.plan):
             print(visible(in_flags(line, Build)))
         for warning in built.warnings:
             print(f"pqpp: warning: {in_flags(warning, Build)}", file=sys.stderr)
         if self.keep_annotators:
-            what = "annotators are named in what was written; do not publish it without their"
-            print(f"pqpp: warning: {what} consent", file=sys.stderr)
+            print("pqpp: warning: annotators are named; publish with consent only", file=sys.stderr)
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
             what = "annotators got random numbers, others in the next build"
             print(f"pqpp: note: {what}; --pseudonym-key FILE keeps them", file=sys.stderr)
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]:
+def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> Iterator[str]:
     """Give what came of a build, for people."""
-    yield from built.told
-    yield from built.notes
-    if built.preferences:
-        yield from built.preferences.lines()
+    from pqpp_files.figures import figures_text
+
+    yield from (*built.told, *built.notes)
+    if agreement := built.generation and built.generation.trust.agreement:
+        tables = [agreement.table] * bool(agreement.figures) + [agreement.plan] * plan
+        yield from figures_text("table", tables).splitlines()
+    yield from built.preferences.lines() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"
     flagged: list[tuple[str, str]] = []
@@ -213,7 +216,7 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None) -> Iterator[str]
     of_pairs = built.preferences.flagged if built.preferences else []
     for names, people in ((ratings, flagged), (pairs, of_pairs)):
         shown = dict(zip(names, keeping.shown(names), strict=True))
-        for name, reason in people[:_FLAGGED_SAID]:
+        for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"
         if people:

@@ -121,11 +121,9 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
             decisions = router.decide(prompts, Account() if self.file else None)
         note(*dict.fromkeys(str(warning.message) for warning in caught))
         columns: dict[str, list] = {"prompt": list(prompts)}
-        for name in ("route", "cost", "far", "reason"):
-            columns[name] = [getattr(decision, name) for decision in decisions]
-        for route in router.routes:
-            worths = [decision.worth[route.name] for decision in decisions]
-            columns[f"worth_{route.name}"] = worths
+        names = ("route", "cost", "far", "reason")
+        columns |= {name: [getattr(one, name) for one in decisions] for name in names}
+        columns |= {f"worth_{r.name}": [d.worth[r.name] for d in decisions] for r in router.routes}
         if style == "table":
             return emit(_table(columns, width_of(self.output)), self.output)
         return emit_columns(columns, style, self.output)

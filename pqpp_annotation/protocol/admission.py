@@ -20,7 +20,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
-from pqpp_datasets.own_benchmark.trust.reliability import alpha
+from pqpp_datasets.own_benchmark.trust.figures import alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
 

@@ -28,6 +28,7 @@ from pqpp_datasets.own_benchmark.kept import (
 from pqpp_datasets.own_benchmark.prompts import split_rule
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import in_a_line
+from pqpp_files.figures import figures_text
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
@@ -60,6 +61,7 @@ class Keeping:
         language: Of the prompts, codes of ISO 639-1; the card tells none if left out.
         citation: A file of BibTeX.
         annotations_creators: Who judged, of `ANNOTATORS`.
+        collection: When people were asked, in what words and for what pay, for the datasheet.
     """
 
     images: str = "path"
@@ -71,6 +73,7 @@ class Keeping:
     language: tuple[str, ...] = ()
     citation: str | Path | None = None
     annotations_creators: str = "other"
+    collection: str | None = None
     _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
@@ -237,6 +240,7 @@ def quality_report(
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
+        figures_text=figures_text,
         labels=generation and _label_names(generation, generation.labels),
         annotators=generation and _annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,

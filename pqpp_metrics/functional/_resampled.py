@@ -34,19 +34,6 @@ def draws_of_queries(
         yield counts
 
 
-def percentile_interval(drawn: Floats, confidence: float) -> tuple[float, float]:
-    """The interval that leaves out as many of the resamples' values at each end."""
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def bootstrap_p_value(drawn: Floats) -> float:
-    """Twice the share of resamples on the lesser side of 0, counting one more of both."""
-    lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
-    return min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
-
-
 def sign_flips(
     differences: Floats, permutations: int, confidence: float, seed: int
 ) -> tuple[Floats, Floats]:

@@ -56,10 +56,7 @@ def alpha_of(
     """
     if ratings.min() == ratings.max():
         return 1.0 if single_class == "one" else math.nan
-    if level == "ratio" and ratings.min() < 0:
-        raise MetricInputError(f"`ratings` holds {ratings.min():g}; a ratio scale starts at 0")
-    distances = {"nominal": _nominal, "ratio": _ratio}.get(level, _squared)
-    within, between = distances(items, ratings, level)
+    within, between = (_nominal if level == "nominal" else _squared)(items, ratings, level)
     return float(1 - within / between)
 
 
@@ -92,29 +89,26 @@ def _squared(items, ratings, level):
     return within, 2 * n * (ratings * ratings).sum() / (n * (n - 1.0))
 
 
-def _ratio(items, ratings, level):
-    """Disagreement within items and between all ratings, for ((a - b) / (a + b)) ** 2."""
+def ac1_of(items: Integers, ratings: Floats) -> tuple[float, Floats]:
+    """As `gwet_ac1`, of finite ratings in a row, each with its item, and the items' influences.
+
+    Items are whole numbers from 0 without a gap. The influences have the value as their mean; their
+    spread is that of Gwet's linearised variance (2008, section 4).
+    """
     values, codes = np.unique(ratings, return_inverse=True)
-    n = len(ratings)
-    total = np.bincount(codes).astype(np.float64)
-    between = sum(
-        float(total[i] * (total @ _ratio_distance(values[i], values))) for i in range(len(values))
-    )
-    number, within = np.bincount(items), 0.0
-    order = np.argsort(items, kind="stable")
-    for group in np.split(order, np.cumsum(number)[:-1]):
-        item = ratings[group]
-        within += float(_ratio_distance(item[:, None], item).sum() * (1.0 / (len(item) - 1.0)))
-    return within / n, between / (n * (n - 1.0))
-
-
-def _ratio_distance(left, right):
-    """Squared difference over squared sum; two zeros are equal."""
-    both = left + right
-    return np.where(both > 0, (left - right) / np.where(both > 0, both, 1.0), 0.0) ** 2
-
-
-_HIGHLY_RELEVANT = 2
+    n, categories = int(items.max()) + 1, len(values)
+    if categories == 1:
+        return 1.0, np.ones(n)
+    counts = np.bincount(items * categories + codes, minlength=n * categories).reshape(n, -1)
+    number = counts.sum(axis=1)
+    shares = counts / number[:, None]
+    rarity = (1 - shares.mean(axis=0)) / (categories - 1)
+    several = number > 1
+    agreeing = (counts * (counts - 1)).sum(axis=1) / np.maximum(number * (number - 1), 1)
+    by_chance = float(shares.mean(axis=0) @ rarity)
+    own = several * (agreeing - by_chance) / several.mean() / (1 - by_chance)
+    value = float(own.mean())
+    return value, own - 2 * (1 - value) * (shares @ rarity - by_chance) / (1 - by_chance)
 
 
 @dataclass
@@ -163,64 +157,3 @@ def as_mask(reference_images: Values, votes: RaterVotes) -> NDArray[np.bool_]:
     _inputs.require_as_many("one for each image", reference_images=mask, labels=votes.labels.T)
     _inputs.require_values("reference_images", mask, (0, 1), "it is true or false for each image")
     return mask == 1
-
-
-def admission(
-    votes: RaterVotes,
-    control_labels: Values | None,
-    reference_images: Values | None,
-    min_kappa: float,
-    min_reference_share: float,
-) -> dict[str, Any]:
-    """As `admit_annotators`, of checked votes."""
-    min_kappa = _inputs.require_between("min_kappa", min_kappa, -1.01, 1.01)
-    least_share = _inputs.require_between("min_reference_share", min_reference_share, -0.01, 1.01)
-    admitted, kappa, share = np.ones(len(votes.labels), dtype=bool), None, None
-    if control_labels is not None:
-        control = as_votes("control_labels", control_labels)
-        sides = {"control_labels": control.labels.T, "labels": votes.labels.T}
-        _inputs.require_as_many("a row for each image", **sides)
-        kappa = np.full((len(votes.labels), len(control.labels)), np.nan)
-        for pair in np.ndindex(kappa.shape):
-            both = votes.present[pair[0]] & control.present[pair[1]]
-            if both.any():
-                kappa[pair] = kappa_of(votes.labels[pair[0]][both], control.labels[pair[1]][both])
-        admitted &= (kappa >= min_kappa).all(axis=1)
-    if reference_images is not None:
-        of_references = votes.of(as_mask(reference_images, votes))
-        number = of_references.present.sum(axis=1)
-        high = (of_references.labels == _HIGHLY_RELEVANT).sum(axis=1)
-        share = np.where(number > 0, high / np.maximum(number, 1), np.nan)
-        admitted &= share > least_share
-    return {"admitted": admitted, "kappa": kappa, "reference_share": share}
-
-
-def votes_that_count(
-    votes: RaterVotes, prompts: int, codes: Integers, rules: tuple[Any, ...], best: int
-) -> RaterVotes:
-    """The votes of admitted annotators, with control labels of the best few of each prompt.
-
-    `codes` is the number of each image's prompt; `rules` are the arguments of `admit_annotators`
-    behind the labels.
-    """
-    admitted, kappa, _ = admission(votes, *rules).values()
-    votes, reference_images = votes.of(admitted[:, None]), rules[1]
-    if kappa is not None:
-        votes = best_votes(votes, prompts, codes, kappa.mean(axis=1), best)
-    if reference_images is not None:
-        votes = votes.of(~as_mask(reference_images, votes))
-    return votes
-
-
-def best_votes(
-    votes: RaterVotes, prompts: int, codes: Integers, quality: Floats, best: int
-) -> RaterVotes:
-    """As `keep_best_annotators`, of checked votes."""
-    best = _inputs.require_int("best", best)
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(prompts))
-    voted = np.logical_or.reduceat(votes.present[:, order], starts, axis=1)
-    ranking = np.argsort(-quality, kind="stable")
-    place = np.empty(voted.shape, dtype=np.intp)
-    place[ranking] = np.cumsum(voted[ranking], axis=0)
-    return votes.of((place <= best)[:, codes])

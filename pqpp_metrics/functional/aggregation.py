@@ -70,32 +70,17 @@ def hbpp(
     labels: Values,
     prompt_ids: Values,
     ties: str = "mean",
-    control_labels: Values | None = None,
-    reference_images: Values | None = None,
-    min_kappa: float = 0.41,
-    min_reference_share: float = 0.5,
-    best: int = 3,
 ) -> tuple[NDArray[Any], Floats]:
     """Human-based prompt performance: the mean relevance of a prompt's generated images.
 
-    PQPP, section 3.1. Images without votes are left out of their prompt's mean. With
-    `control_labels` or `reference_images` annotators are admitted by the paper's rules first
-    (see `admit_annotators`); with `control_labels` a prompt's votes are those of its `best`
-    admitted annotators by mean kappa (see `keep_best_annotators`).
+    PQPP, section 3.1. Images without votes are left out of their prompt's mean. Whose votes count
+    by the paper's rules say `admit_annotators` and `keep_best_annotators`.
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
         prompt_ids: The prompt of each image, shape (images,), strings, integers of any size or
             UUIDs; the rows of a prompt need not be adjacent.
         ties: As for `image_relevance`.
-        control_labels: Votes of the control annotators, shape (images, control annotators), NaN
-            on images that are not in the control set; None (default): every annotator counts.
-        reference_images: Which images are real photographs put among the generated ones, bool,
-            shape (images,); they serve to admit annotators and do not count for HBPP.
-        min_kappa: Least kappa with each control annotator; .41 is ours, the text lost it.
-        min_reference_share: Share of reference images that must be called highly relevant by
-            more; .5 is ours, the text lost it.
-        best: How many annotators count for each prompt.
 
     Returns:
         The prompt ids (numpy array) in order of first appearance, and their scores, numpy
@@ -112,9 +97,6 @@ def hbpp(
     prompts = group_codes("prompt_ids", prompt_ids)
     ids, codes = prompts.distinct, prompts.codes
     _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
-    if control_labels is not None or reference_images is not None:
-        rules = control_labels, reference_images, min_kappa, min_reference_share
-        votes = _votes.votes_that_count(votes, len(ids), codes, rules, best)
     relevance = _relevance(votes, ties)
     voted = ~np.isnan(relevance)
     if voted.all():
@@ -163,8 +145,29 @@ def admit_annotators(
         >>> admit_annotators(votes, control)["admitted"].tolist()
         [True, False]
     """
-    rules = control_labels, reference_images, min_kappa, min_reference_share
-    return _votes.admission(_votes.as_votes("labels", labels), *rules)
+    votes = _votes.as_votes("labels", labels)
+    min_kappa = _inputs.require_between("min_kappa", min_kappa, -1.01, 1.01)
+    least_share = _inputs.require_between("min_reference_share", min_reference_share, -0.01, 1.01)
+    admitted, kappa, share = np.ones(len(votes.labels), dtype=bool), None, None
+    if control_labels is not None:
+        control = _votes.as_votes("control_labels", control_labels)
+        sides = {"control_labels": control.labels.T, "labels": votes.labels.T}
+        _inputs.require_as_many("a row for each image", **sides)
+        kappa = np.full((len(votes.labels), len(control.labels)), np.nan)
+        for pair in np.ndindex(kappa.shape):
+            both = votes.present[pair[0]] & control.present[pair[1]]
+            if both.any():
+                kappa[pair] = _votes.kappa_of(
+                    votes.labels[pair[0]][both], control.labels[pair[1]][both]
+                )
+        admitted &= (kappa >= min_kappa).all(axis=1)
+    if reference_images is not None:
+        of_references = votes.of(_votes.as_mask(reference_images, votes))
+        number = of_references.present.sum(axis=1)
+        high = (of_references.labels == 2).sum(axis=1)
+        share = np.where(number > 0, high / np.maximum(number, 1), np.nan)
+        admitted &= share > least_share
+    return {"admitted": admitted, "kappa": kappa, "reference_share": share}
 
 
 def keep_best_annotators(
@@ -194,7 +197,14 @@ def keep_best_annotators(
     _inputs.require_as_many("one for each annotator", quality=quality, labels=votes.labels)
     prompts = group_codes("prompt_ids", prompt_ids)
     _inputs.require_as_many("one for each image", prompt_ids=prompts.codes, labels=votes.labels.T)
-    votes = _votes.best_votes(votes, len(prompts.distinct), prompts.codes, quality, best)
+    best = _inputs.require_int("best", best)
+    order = np.argsort(prompts.codes, kind="stable")
+    starts = np.searchsorted(prompts.codes[order], np.arange(len(prompts.distinct)))
+    voted = np.logical_or.reduceat(votes.present[:, order], starts, axis=1)
+    ranking = np.argsort(-quality, kind="stable")
+    place = np.empty(voted.shape, dtype=np.intp)
+    place[ranking] = np.cumsum(voted[ranking], axis=0)
+    votes = votes.of((place <= best)[:, prompts.codes])
     return np.where(votes.present, votes.labels, np.nan).T
 
 

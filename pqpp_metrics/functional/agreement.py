@@ -15,14 +15,14 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import label_codes
-from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import alpha_of, kappa_of
+from pqpp_metrics.functional._votes import ac1_of, alpha_of, kappa_of
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
-_LEVELS = ("nominal", "ordinal", "interval", "ratio")
+_LEVELS = ("nominal", "ordinal", "interval")
 
 
 def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
@@ -96,8 +96,7 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
         ratings: Numeric ratings, shape (items, raters), NaN where a rating is missing. Items
             with fewer than two ratings are left out.
         level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
-            ratings between them, "interval" their difference, "ratio" the difference over the
-            sum (ratings of 0 or above).
+            ratings between them, "interval" their difference.
         single_class: What to return where only one rating occurs: "one" or "nan".
 
     Returns:
@@ -109,15 +108,98 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
+    return alpha_of(*_ratings_in_a_row(ratings, 2), level, single_class)
+
+
+def _ratings_in_a_row(ratings: Values, least: int) -> tuple[Integers, Floats]:
+    """The ratings that are there, each with its item, of items that have enough."""
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
         raise MetricInputError("`ratings` holds infinities; give NaN for a missing rating")
     present = ~np.isnan(values)
-    pairable = present.sum(axis=1) >= 2
-    if not pairable.any():
+    number = present.sum(axis=1)
+    if not (number >= 2).any():
         raise MetricInputError("`ratings` has no item with two ratings; agreement needs one")
-    items, _ = np.nonzero(present[pairable])
-    return alpha_of(items, values[pairable][present[pairable]], level, single_class)
+    kept = number >= least
+    return np.nonzero(present[kept])[0], values[kept][present[kept]]
+
+
+def gwet_ac1(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
+    """Gwet's AC1: agreement of raters on categories beyond chance, also of rare categories.
+
+    Gwet, "Computing Inter-Rater Reliability and Its Variance in the Presence of High Agreement",
+    British Journal of Mathematical and Statistical Psychology 61, 2008. Where almost all ratings
+    are one category, kappa is low however well raters agree; AC1 is not.
+
+    Args:
+        ratings: Numeric labels, shape (items, raters), NaN where one is missing. Categories are
+            those that occur. An item with one rating tells of chance only, one with none nothing.
+        confidence: Of the interval, above 0 and below 1.
+
+    Returns:
+        dict: "gwet_ac1", at most 1 (full agreement; also where only one label occurs), 0 what
+        chance gives; "ci_low" and "ci_high", Student's t by Gwet's variance over items, which are
+        taken to be independent; NaN of a single item.
+
+    Example:
+        >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]])["gwet_ac1"], 4)
+        0.68
+    """
+    from scipy.special import stdtrit
+
+    confidence = require_between("confidence", confidence, 0, 1)
+    value, influences = ac1_of(*_ratings_in_a_row(ratings, 1))
+    n, half = len(influences), math.nan
+    if n > 1:
+        half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
+    return {"gwet_ac1": value, "ci_low": value - half, "ci_high": min(1.0, value + half)}
+
+
+def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
+    """Intraclass correlation of raters who rated all items: two-way random, absolute agreement.
+
+    ICC(2,1) and ICC(2,k) of Shrout and Fleiss, "Intraclass Correlations: Uses in Assessing Rater
+    Reliability", Psychological Bulletin 86, 1979; the interval is theirs, by Satterthwaite's
+    degrees of freedom. Items and raters are both taken for draws.
+
+    Args:
+        ratings: Numbers, shape (items, raters), at least 2 of each, none missing.
+        confidence: Of the intervals, above 0 and below 1.
+
+    Returns:
+        dict: "icc" of one rater's ratings, at most 1, with "ci_low" and "ci_high"; "average" of
+        the mean of all raters, with "average_low" and "average_high". NaN where all ratings are
+        equal.
+
+    Example:
+        >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])
+        >>> round(found["icc"], 4), round(found["average"], 4)
+        (0.3259, 0.6591)
+    """
+    from scipy.special import fdtri
+
+    confidence = require_between("confidence", confidence, 0, 1)
+    values = as_floats("ratings", ratings, ndim=2)
+    n, k = values.shape
+    if min(n, k) < 2:
+        raise wrong_shape("ratings", values, "give two items and two raters or more")
+    items, raters = values.mean(axis=1), values.mean(axis=0)
+    rest = values - items[:, None] - raters + values.mean()
+    between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
+    error = (rest * rest).sum() / ((n - 1) * (k - 1))
+    others = k * by_rater + (k * n - k - n) * error
+    with np.errstate(invalid="ignore", divide="ignore"):
+        single = n * (between - error) / (n * between + others)
+        part = (n * (1 + (k - 1) * single) - k * single) * error
+        squares = (n - 1) * (k * single * by_rater) ** 2 + part * part
+        freedom = (n - 1) * (k - 1) * (k * single * by_rater + part) ** 2 / squares
+        f, g = (fdtri(*two, (1 + confidence) / 2) for two in ((n - 1, freedom), (freedom, n - 1)))
+        low = n * (between - f * error) / (f * others + n * between)
+        high = n * (g * between - error) / (others + n * g * between)
+        ends = np.array([single, *((low, high) if others > 0 else (single, single))])
+        figures = (*ends, *(k * ends / (1 + (k - 1) * ends)))
+    names = ("icc", "ci_low", "ci_high", "average", "average_low", "average_high")
+    return dict(zip(names, map(float, figures), strict=True))
 
 
 def pairwise_accuracy(

@@ -130,7 +130,8 @@ def compare_routings(
 
     drawn, low, high = _with_interval(difference, len(gain), resamples, confidence, seed)
     whole = float(difference(np.ones((1, len(gain))))[0])
-    p = _resampled.bootstrap_p_value(drawn)
+    lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
+    p = min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
     return {"difference": whole, "ci_low": low, "ci_high": high, "p_value": p}
 
 
@@ -146,7 +147,8 @@ def _with_interval(measure, n, resamples, confidence, seed):
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     draws = _resampled.draws_of_queries(n, resamples, seed)
     drawn = np.concatenate([measure(counts) for counts in draws])
-    return drawn, *_resampled.percentile_interval(drawn, confidence)
+    ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return drawn, *map(float, ends)
 
 
 def _curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:

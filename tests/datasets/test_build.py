@@ -85,7 +85,7 @@ def test_admission_best_three_and_scores(tmp_path, suffix):
     assert scores(built, "mean_hbpp") == {"A cat.": 1.0, "A dog.": None}
     assert built.generation.labels == {2: 3, 1: 0, 0: 3, -1: 3}
     assert (len(built.generation.table.value), built.generation.counted.size) == (35, 9)
-    assert built.generation.trust.fleiss == 1.0
+    assert built.generation.trust.agreement.figures["Fleiss' kappa"][0] == 1.0
 
 
 def test_same_as_the_metrics_dense_selection(tmp_path):

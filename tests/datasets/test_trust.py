@@ -11,7 +11,8 @@ from support.votes import build, write
 from pqpp_cli.main import main
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
-from pqpp_datasets.own_benchmark.trust.reliability import alpha, fleiss, split_half
+from pqpp_datasets.own_benchmark.trust.figures import alpha, fleiss
+from pqpp_datasets.own_benchmark.trust.reliability import split_half
 
 
 def crowd(seed, images=60, people=5, labels=5):

@@ -267,6 +267,9 @@ CASES = {
         "sub-scores", SUB_SCORES, lambda scores: sum(min(row) for row in scores) / len(scores)
     ),
     "hbpp": Case("votes by prompt", VOTES, prompt_performance),
+    "gwet_ac1": Case(  # by irrCAC 0.4.4
+        "numeric ratings", NUMERIC_RATINGS, by_hand(0.515151515152)
+    ),
     "heatmap_mse": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
     "hit_rate_at_k": Case("rankings", RANKINGS, of_queries(lambda r: oracles.hit(r, 2)), {"k": 2}),
     "holm": Case("p values", {"p_values": [0.01, 0.04, 0.03, 0.5]}, holm, {"alpha": 0.1}),
@@ -274,6 +277,11 @@ CASES = {
     # yes, the second no clear no, the third counts: .5 * 0 + .5 * .75.
     "hwpq": Case("questionnaires", QUESTIONNAIRES, by_hand((1 + 0.375) / 2)),
     # Of n pixels a uniform baseline gives each the chance 1 / n.
+    "icc": Case(  # by pingouin 0.6.1
+        "all ratings",
+        {"ratings": [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8]]},
+        by_hand(0.34328358208955223),
+    ),
     "information_gain": Case(
         "maps",
         MAPS,

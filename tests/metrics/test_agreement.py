@@ -11,6 +11,8 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
     cohen_kappa,
     fleiss_kappa,
+    gwet_ac1,
+    icc,
     krippendorff_alpha,
     pairwise_accuracy,
 )
@@ -49,7 +51,7 @@ def test_cohen_is_sklearn(weights, ratings):
     assert cohen_kappa(right, left, weights=weights) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 @given(labels(max_raters=5), st.data())
 def test_krippendorff_is_the_package(level, ratings, data):
     krippendorff = pytest.importorskip("krippendorff")
@@ -69,6 +71,52 @@ def test_krippendorff_is_the_package(level, ratings, data):
         warnings.simplefilter("ignore")
         expected = krippendorff.alpha(pairable.T, level_of_measurement=level)
     assert value == pytest.approx(expected, abs=1e-10)
+
+
+# Table 2 of Shrout and Fleiss (1979), and 8 items drawn; figures by pingouin 0.6.1.
+SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+DRAWN = [[0.41, 1.71, -0.11], [-0.94, -0.37, -0.92], [0.8, 0.31, 0.1], [-0.12, 1.33, -0.01]]
+DRAWN += [[-0.24, -0.51, -1.0], [1.08, 2.54, -1.23], [2.75, 3.33, 1.75], [1.15, 1.32, 2.07]]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "single", "average"),
+    [
+        (SHROUT, [0.28976378, 0.01878651, 0.76108437], [0.62005055, 0.07113682, 0.92723204]),
+        (DRAWN, [0.55197959, 0.14262258, 0.86887776], [0.78705841, 0.33290748, 0.95210593]),
+    ],
+)
+def test_icc_is_pingouins(ratings, single, average):
+    found = icc(ratings)
+    assert [*found.values()][:3] == pytest.approx(single, abs=1e-6)
+    assert [*found.values()][3:] == pytest.approx(average, abs=1e-6)
+    shifted = icc(1000 * np.array(ratings)[::-1, ::-1] - 5e4)
+    assert [*shifted.values()] == pytest.approx([*single, *average], abs=1e-6)
+
+
+def test_icc_without_disagreement_and_without_difference():
+    assert set(icc([[1, 1], [2, 2], [4, 4]]).values()) == {1.0}
+    assert np.isnan([*icc([[1, 1], [1, 1]]).values()]).all()
+    with pytest.raises(MetricInputError, match="two items and two raters"):
+        icc([[1, 2, 3]])
+
+
+# Gwet (2014), example 2.14: four raters, twelve units, some ratings missing; by irrCAC 0.4.4.
+GWET = [[1, 1, math.nan, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4]]
+GWET += [[4, 4, 4, 4], [1, 1, 2, 1], [2, 2, 2, 2], [math.nan, 5, 5, 5]]
+GWET += [[math.nan, math.nan, 1, 1], [math.nan, math.nan, 3, math.nan]]
+
+
+def test_ac1_is_irrcacs():
+    expected = {"gwet_ac1": 0.775444068127, "ci_low": 0.460813348132, "ci_high": 1.0}
+    assert gwet_ac1(GWET) == pytest.approx(expected, abs=1e-6)
+    assert krippendorff_alpha(GWET) == pytest.approx(0.743421052632, abs=1e-6)
+    # Of 100 items 95 are called 1 by both, and 5 by one of two: kappa is below 0.
+    rare = [[1, 1]] * 95 + [[1, 0]] * 3 + [[0, 1]] * 2
+    expected = {"gwet_ac1": 0.947437582129, "ci_low": 0.89946580406, "ci_high": 0.995409360198}
+    assert gwet_ac1(rare) == pytest.approx(expected, abs=1e-6)
+    assert cohen_kappa(*zip(*rare, strict=True)) < 0
+    assert gwet_ac1([[1, 1], [1, 1]])["gwet_ac1"] == 1
 
 
 def test_unanimous_single_class():

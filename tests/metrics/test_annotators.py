@@ -1,11 +1,8 @@
 import numpy as np
-import pytest
 
 from pqpp_metrics.functional import (
     admit_annotators,
     cohen_kappa,
-    hbpp,
-    image_relevance,
     keep_best_annotators,
 )
 
@@ -58,33 +55,3 @@ def test_the_best_of_each_prompt_are_kept():
     # Prompt a: annotators 0 to 3 voted, 1 and 2 are best; so are they for prompt b.
     expected = [[NAN, 1, 0, NAN], [NAN, NAN, 0, NAN], [NAN, 1, 0, NAN], [NAN, 1, 0, NAN]]
     np.testing.assert_array_equal(kept, expected)
-
-
-def test_hbpp_with_the_papers_rules_step_by_step():
-    labels, prompts, control, photographs = a_study()
-    ids, scores = hbpp(
-        labels, prompts, control_labels=control, reference_images=photographs, best=3
-    )
-    found = admit_annotators(labels, control, photographs)
-    votes = np.where(found["admitted"], labels, NAN)
-    votes = keep_best_annotators(votes, prompts, found["kappa"].mean(axis=1), best=3)
-    assert ((~np.isnan(votes)).sum(axis=1) == 3).all()
-    relevance = image_relevance(votes)
-    for name, score in zip(ids, scores, strict=True):
-        own = [
-            r
-            for r, p, photo in zip(relevance, prompts, photographs, strict=True)
-            if p == name and not photo
-        ]
-        assert len(own) == 4
-        assert score == pytest.approx(np.mean(own), abs=1e-12)
-
-
-def test_photographs_alone_only_admit():
-    labels, prompts, _, photographs = a_study()
-    ids, scores = hbpp(labels, prompts, reference_images=photographs)
-    share = (labels[photographs] == 2).mean(axis=0)
-    kept = np.where(share > 0.5, labels, NAN)[~photographs]
-    expected = hbpp(kept, [p for p, photo in zip(prompts, photographs, strict=True) if not photo])
-    assert ids.tolist() == expected[0].tolist()
-    np.testing.assert_allclose(scores, expected[1], atol=1e-12)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from pqpp_datasets.own_benchmark.trust.figures import CONFIDENCE, Agreement, agreement_of, alpha
 from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
 from pqpp_files.names import how_many
 
 WANTED = 0.8
-CONFIDENCE = 0.95
 _SPLITS = 100
 _WORK = 3_000_000  # votes that are dealt out, over all splits
 _LEAST_SPLITS = 4
@@ -52,17 +52,14 @@ class Trust:
     Attributes:
         level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
         alpha: Krippendorff's, NaN where no image has two votes.
-        fleiss: Fleiss' kappa, each label apart from each other by as much, over the images with
-            the commonest number of votes; NaN on an interval scale, and where none has two votes.
-        fleiss_images: How many images these are.
         reliability: Of a prompt's mean vote.
+        agreement: Further figures, with intervals; None of ready scores and of no votes.
     """
 
     level: str
     alpha: float
-    fleiss: float
-    fleiss_images: int
     reliability: Reliability
+    agreement: Agreement | None
 
     @property
     def told(self) -> str:
@@ -101,7 +98,6 @@ def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
     """
     item, value = votes.item[counted], votes.value[counted]
     level = votes.scale.level
-    kappa, images = (float("nan"), 0) if level == "interval" else fleiss(item, value)
     people, among = votes.annotator[counted], "annotators"
     rated = votes.prompt[counted], votes.model[counted], item
     if not votes.has_annotators and not votes.is_ready:
@@ -110,46 +106,11 @@ def trust_in(votes: Votes, counted: np.ndarray, seed: int = 0) -> Trust:
         several = pd.Series(item).groupby(image_of).nunique().max() > 1
         people, among = (item, "images") if several else (np.arange(len(item)), "votes")
     reliability = replace(split_half(*rated, people, value, seed), among=among)
-    return Trust(level, alpha(item, value, level), kappa, images, reliability)
-
-
-def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:
-    """Return Krippendorff's alpha of votes, NaN where no image has two.
-
-    Args:
-        item: The image of each vote, whole numbers from 0.
-        value: float64 (votes,).
-        level: "nominal", "ordinal" or "interval".
-
-    Example:
-        >>> item, value = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 2.0, 1.0, 2.0])
-        >>> round(alpha(item, value, "nominal"), 4)
-        0.0
-    """
-    from pqpp_metrics.functional._votes import alpha_of
-
-    kept = np.flatnonzero(np.bincount(item)[item] > 1)
-    if not len(kept):
-        return math.nan
-    place = np.cumsum(np.bincount(item[kept]) > 0) - 1
-    return alpha_of(place[item[kept]], value[kept], level)
-
-
-def fleiss(item: np.ndarray, value: np.ndarray) -> tuple[float, int]:
-    """Return Fleiss' kappa over the images with the commonest number of votes, and their number.
-
-    NaN and 0 where no image has two votes.
-    """
-    from pqpp_metrics.functional.agreement import fleiss_kappa
-
-    number = np.bincount(item)
-    several = number[number > 1]
-    if not len(several):
-        return math.nan, 0
-    votes = int(np.bincount(several).argmax())
-    rows = np.flatnonzero(number[item] == votes)
-    rows = rows[np.argsort(item[rows], kind="stable")]
-    return float(fleiss_kappa(value[rows].reshape(-1, votes))), len(rows) // votes
+    named = people if votes.has_annotators else np.arange(len(item))
+    agreement = None
+    if len(item) and not votes.is_ready:
+        agreement = agreement_of(*rated, named, value, level)
+    return Trust(level, alpha(item, value, level), reliability, agreement)
 
 
 def split_half(

@@ -19,7 +19,8 @@ from pqpp_datasets.own_benchmark.forms import number_of
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
-from pqpp_datasets.own_benchmark.trust.reliability import agreement_told, alpha
+from pqpp_datasets.own_benchmark.trust.figures import alpha
+from pqpp_datasets.own_benchmark.trust.reliability import agreement_told
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
 from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
 from pqpp_files.names import how_many

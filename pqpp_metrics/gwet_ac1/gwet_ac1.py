@@ -1,0 +1,7 @@
+"""Evaluate module `pqpp/gwet_ac1`: agreement of raters, also of rare categories."""
+
+from pqpp_metrics import forms, metric
+
+
+class GwetAc1(metric.base(), inputs=forms.NUMERIC_RATINGS):
+    """Gwet's AC1 with its interval."""

@@ -1,0 +1,7 @@
+"""Evaluate module `pqpp/icc`: reliability of raters who all rated the same items."""
+
+from pqpp_metrics import forms, metric
+
+
+class Icc(metric.base(), inputs=forms.NUMERIC_RATINGS):
+    """Intraclass correlation, two-way random."""
