@@ -152,7 +152,8 @@ class PersonRow:
         reopened: Whether others may do what the person did.
         stopped: Whether the person is given nothing more.
         is_bound: Whether a browser holds the person's id behind a shared link.
-        flag: Why the agreement with the others is odd; "" where it is not.
+        flag: Why the agreement with the others is odd, as of now; "" where it is not.
+        is_proven: Whether it is proven to be under half of the usual, however often one looked.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
@@ -175,6 +176,7 @@ class PersonRow:
     stopped: bool
     is_bound: bool
     flag: str
+    is_proven: bool
     votes: int
     items: int
     skipped: int
@@ -202,9 +204,9 @@ class PersonRow:
 
         Args:
             least: Control images, of which so many make up a mind; where there are none to compare
-                with, who is flagged for the agreement with the others is known well enough.
+                with, a flag for the agreement with the others may pass, until it is proven.
         """
-        is_known = (self.control_images or 0) >= least or bool(self.flag)
+        is_known = (self.control_images or 0) >= least or self.is_proven
         return self.state == "refused" and not (self.verdict or self.reopened) and is_known
 
 
@@ -234,6 +236,7 @@ def people_rows(
         annotator = judged.get(person.name)
         state = _state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
+        own_rule = None if state == "withdrawn" else rule
         items = int(given.get((person.id, "done"), 0))
         count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
         agreement, flag = told.get(person.name, (np.nan, ""))
@@ -246,6 +249,7 @@ def people_rows(
                 stopped=person.stopped is not None,
                 is_bound=person.browser is not None,
                 flag=flag,
+                is_proven=person.name in standings.proven,
                 votes=int(count),
                 items=items,
                 skipped=int(given.get((person.id, "skipped"), 0)),
@@ -253,13 +257,7 @@ def people_rows(
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                owed=owed(
-                    rule if state != "withdrawn" else None,
-                    person.role,
-                    state == "admitted",
-                    items,
-                    hours,
-                ),
+                owed=owed(own_rule, person.role, state == "admitted", items, hours),
             )
         )
     return rows

@@ -269,7 +269,7 @@ class Watch:
         if least is None:
             return []
         refused = [row.id for row in self.look().people if row.is_refused_for_good(least)]
-        return refuse_by_rules(self._store, refused) if refused else []
+        return refuse_by_rules(self._store, refused)
 
     def disputes(self) -> list[Dispute]:
         """Return all items on which people disagree."""

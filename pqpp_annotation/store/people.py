@@ -210,6 +210,7 @@ def _hashed(password: str) -> str:
 
 DECISIONS = ("accept", "refuse", "rules", "stop", "resume", "reopen", "let-in", "sign-out")
 _LONGEST = 2_000
+_SECOND_LOOK = 600_000  # milliseconds after the first
 
 
 @writes_alone
@@ -252,16 +253,23 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
 def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
     """Open the places of people whom the rules refuse, and return the names of those it is new of.
 
-    An owner's word counts more than the rules.
+    Only who is refused at a second look, ten minutes later, is stopped; the owner may accept a
+    person afterwards. An owner's word counts more than the rules.
     """
+    doubts = Event.kind == "doubted"
+    db.execute(delete(Event).where(doubts, Event.person_id.not_in(person_ids)))
+    since = {event.person_id: event.created for event in db.scalars(select(Event).where(doubts))}
     own = (Person.role == "annotator") & Person.reopened.is_(None) & Person.withdrawn.is_(None)
     query = select(Person).where(Person.id.in_(person_ids), own, Person.verdict == "")
-    people = db.scalars(query).all()
-    for person in people:
-        open_places(db, person)
-        detail = {"as": "refused by the rules"}
-        db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
-    return [person.name for person in people]
+    names, detail = [], {"as": "refused by the rules"}
+    for person in db.scalars(query).all():
+        if person.id not in since:
+            db.add(Event(person_id=person.id, kind="doubted", created=db.now()))
+        elif db.now() >= since[person.id] + _SECOND_LOOK:
+            names.append(person.name)
+            open_places(db, person)
+            db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
+    return names
 
 
 @reads

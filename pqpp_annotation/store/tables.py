@@ -281,7 +281,7 @@ class Adjudication(StudyTable):
 
 
 class Event(StudyTable):
-    """What happened when: `withdrawn`, or what was `decided` about a person."""
+    """What happened when: `withdrawn`, what was `decided` about a person, or first `doubted`."""
 
     __tablename__ = "event"
     id: Mapped[Key]

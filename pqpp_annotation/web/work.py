@@ -154,6 +154,7 @@ def history_page(visit: Here) -> Response:
 def thanks_page(visit: Here) -> Response:
     """Show the end, or that there is more."""
     person = visit.worker()
+    visit.site.watch.notice()
     progress = work.progress_of(visit.store, person.id)
     shown = work.next_item(visit.store, person.id)
     way = work.way_on(visit.store, person.id) if shown is None else work.WayOn("work")

@@ -99,15 +99,14 @@ def test_pictures_that_are_turned_in_several_ways_are_shown_upright():
         assert copy.orientation == orientation
         # Every pixel of the upright picture is told as the pixel of the file that it is.
         width, height = upright.size
-        points = [[(x + 0.5) / width, (y + 0.5) / height] for x, y in ((0, 0), (63, 3), (17, 29))]
+        places = ((0, 0), (63, 3), (17, 29))
+        points = [[(x + 0.5) / width, (y + 0.5) / height] for x, y in places]
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": copy.file_width, "height": copy.file_height}
         about = vote("1.png", "ann", {**value, "scores": {}}, orientation=orientation, **size)
         [row] = task_kind("rich").export([about])["feedback"]
         pixels = np.asarray(stored)
-        for (row_, column), (x, y) in zip(
-            row["implausible_points"], ((0, 0), (63, 3), (17, 29)), strict=True
-        ):
+        for (row_, column), (x, y) in zip(row["implausible_points"], places, strict=True):
             assert row_ == int(row_) and column == int(column)
             assert tuple(pixels[int(row_), int(column)]) == upright.getpixel((x, y))
 
@@ -125,9 +124,8 @@ def test_a_profile_is_brought_to_srgb():
     copy = blind(file.getvalue())
     shown = np.asarray(Image.open(io.BytesIO(copy.content)).convert("RGB")).astype(int)
     assert np.abs(shown - np.asarray(plain).astype(int)).mean() > 5
-    wanted = ImageCms.profileToProfile(
-        plain, ImageCms.ImageCmsProfile(io.BytesIO(bytes(described))), turned
-    )
+    own = ImageCms.ImageCmsProfile(io.BytesIO(bytes(described)))
+    wanted = ImageCms.profileToProfile(plain, own, turned)
     assert np.abs(shown - np.asarray(wanted).astype(int)).max() <= 1
     assert b"iCCP" not in copy.content
 
@@ -366,9 +364,8 @@ def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
     exif[0x0112] = 6
     stored.save(file, exif=exif)
     (tmp_path / "prompts.csv").write_text("prompt,image\na cat,a.jpg\n")
-    study = make_study(
-        tmp_path / "study.yaml", tmp_path / "prompts.csv", tmp_path / "images", "rich"
-    )
+    paths = (tmp_path / "study.yaml", tmp_path / "prompts.csv", tmp_path / "images")
+    study = make_study(*paths, "rich")
     store = open_store(study)
     person = add_person(store, "ann").id
     shown = next_item(store, person)
@@ -379,9 +376,8 @@ def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
     point = [(168 + (360 - 50.5) * 1.2) / 768, 590.5 / 640]
     scores = dict.fromkeys(("plausibility", "alignment", "aesthetics", "overall"), 3)
     value = {"implausible": [point], "misaligned": [], "words": [], "scores": scores}
-    save_answer(
-        store, person, shown.assignment, image.id, {**value, "inappropriate": False}, "client-1"
-    )
+    value["inappropriate"] = False
+    save_answer(store, person, shown.assignment, image.id, value, "client-1")
     [row] = study.kind.export(current_votes(store))["feedback"]
     assert row["implausible_points"] == [[50, 590]]
     assert (row["height"], row["width"]) == (360, 640)
@@ -396,9 +392,8 @@ def test_copies_are_named_by_their_content_and_made_again_when_lost(tmp_path):
     for path in copies:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == path.name
     client = client_of(store)
-    url = json.loads(re.search(r'id="state">(.*?)</script>', client.get("/work").text)[1])["task"][
-        "images"
-    ][0]["url"]
+    state = re.search(r'id="state">(.*?)</script>', client.get("/work").text)[1]
+    url = json.loads(state)["task"]["images"][0]["url"]
     before = client.get(url).content
     for path in copies:
         path.write_bytes(b"other")
@@ -415,9 +410,8 @@ def test_a_study_that_cannot_be_made_leaves_no_copies(tmp_path):
     with pytest.raises(Exception, match=r"none\.png"):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images")
     assert {path.name for path in tmp_path.iterdir()} == {"images", "prompts.csv"}
-    study = make_study(
-        tmp_path / "study.yaml", write_table(tmp_path, prompts=2), tmp_path / "images"
-    )
+    table = write_table(tmp_path, prompts=2)
+    study = make_study(tmp_path / "study.yaml", table, tmp_path / "images")
     copies = sorted((tmp_path / f"{study.name}-shown").rglob("*"))
     more = write_table(tmp_path, prompts=3)
     more.write_text(more.read_text().replace("2-reference.png", "none.png"))

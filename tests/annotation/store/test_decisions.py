@@ -7,14 +7,9 @@ from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.store import people
 from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.people import (
-    add_person,
-    decide_on_person,
-    everybody,
-    find_person,
-    refuse_by_rules,
-)
+from pqpp_annotation.store.people import add_person, decide_on_person, everybody, find_person
 from pqpp_annotation.store.work import next_item, progress_of, way_on
 from pqpp_files.read_table import read_table
 
@@ -51,9 +46,9 @@ def bad_study(made, reopen_after):
     manners = [("member", "honest", "control")]
     manners += [(f"good-{number}", "honest", "annotator") for number in range(5)]
     manners += [("random", "random", "annotator"), ("always", "constant", "annotator")]
-    people = [Simulated(name, manner, noise=0.03, role=role) for name, manner, role in manners]
-    simulate(store, people[:1], seed=1)
-    simulate(store, people[1:], seed=1)
+    crowd = [Simulated(name, manner, noise=0.03, role=role) for name, manner, role in manners]
+    simulate(store, crowd[:1], seed=1)
+    simulate(store, crowd[1:], seed=1)
     return store
 
 
@@ -67,7 +62,10 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     assert look.progress.closed == look.progress.places - look.progress.filled
     assert Watch(store).reopen() == []  # not unless the study says so
     store.study.reopen_after = 10
-    watch = Watch(store)
+    watch, now = Watch(store), store.clock()
+    store.clock = lambda: now
+    assert watch.reopen() == []  # a second look decides
+    store.clock = lambda: now + 600_000
     assert sorted(watch.reopen()) == ["always", "random"]
     assert watch.reopen() == []  # once
     assert watch.look(fresh=True).progress.closed == 0
@@ -94,9 +92,17 @@ def test_the_owner_refuses_accepts_stops_and_opens(made):
     assert {row.name: row.state for row in look.people} == {"ann": "admitted", "bob": "admitted"}
     assert look.progress.filled == 4
     decide_on_person(store, ann, "rules")
-    assert refuse_by_rules(store, [ann]) == ["ann"]
+    now = store.clock()
+    for minutes, doubted, stopped in (
+        (0, ann, []),
+        (11, bob, []),
+        (22, ann, []),
+        (33, ann, ["ann"]),
+    ):
+        store.clock = lambda minutes=minutes: now + minutes * 60_000
+        assert people.refuse_by_rules(store, [doubted]) == stopped  # a doubt may pass
     decide_on_person(store, bob, "accept")
-    assert refuse_by_rules(store, [bob]) == []  # the owner's word counts more
+    assert people.refuse_by_rules(store, [bob]) == []  # the owner's word counts more
     decide_on_person(store, bob, "stop")
     assert next_item(store, bob) is None and way_on(store, bob).name == "screened_out"
     decide_on_person(store, bob, "resume")
@@ -154,9 +160,8 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}
     look = Watch(store).look()
     assert [row.name for row in look.people] == ["ann"]
-    assert sum(count for _, count in look.days) == len(
-        read_table(tmp_path / "votes" / "answers.csv")
-    )
+    answers = read_table(tmp_path / "votes" / "answers.csv")
+    assert sum(count for _, count in look.days) == len(answers)
 
 
 def test_a_sitting_ends_after_its_minutes(made):
