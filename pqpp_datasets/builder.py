@@ -58,9 +58,8 @@ class _Configuration(datasets.BuilderConfig):
 
 # The options of all benchmarks are fields, None where they are not set.
 OPTIONS = sorted({name for benchmark in BENCHMARKS.values() for name in benchmark.options})
-PqppConfig = make_dataclass(
-    "PqppConfig", [(name, str | None, None) for name in OPTIONS], bases=(_Configuration,)
-)
+_FIELDS = [(name, str | None, None) for name in OPTIONS]
+PqppConfig = make_dataclass("PqppConfig", _FIELDS, bases=(_Configuration,))
 PqppConfig.__module__ = __name__  # so that processes find it
 
 
