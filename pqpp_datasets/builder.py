@@ -58,9 +58,8 @@ class _Configuration(datasets.BuilderConfig):
 
 # The options of all benchmarks are fields, None where they are not set.
 OPTIONS = sorted({name for benchmark in BENCHMARKS.values() for name in benchmark.options})
-PqppConfig = make_dataclass(
-    "PqppConfig", [(name, str | None, None) for name in OPTIONS], bases=(_Configuration,)
-)
+_FIELDS = [(name, str | None, None) for name in OPTIONS]
+PqppConfig = make_dataclass("PqppConfig", _FIELDS, bases=(_Configuration,))
 PqppConfig.__module__ = __name__  # so that processes find it
 
 
@@ -96,10 +95,9 @@ class Pqpp(datasets.ArrowBasedBuilder):
             splits = available_splits(benchmark, folder)
             if not splits:
                 missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
-                raise BenchmarkError(
-                    f"{missing}: no split of {benchmark.name} is here, and this is the first file; "
-                    f"give as data_dir= their folder, or one with {benchmark.folders[0]}"
-                )
+                remedy = f"give as data_dir= their folder, or one with {benchmark.folders[0]}"
+                fault = f"no split of {benchmark.name} is here, and this is the first file"
+                raise BenchmarkError(f"{missing}: {fault}; {remedy}")
         for split in splits:
             missing = missing_files(benchmark, folder, split) if folder else []
             if missing:

@@ -96,14 +96,9 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     return table
 
 
+_OPTIONS = {"relevance_rule": label_rule}
 BENCHMARKS = (
-    published(
-        "conqa",
-        features=features_of(_SCHEMA),
-        read=read,
-        files=files,
-        options={"relevance_rule": label_rule},
-    ),
+    published("conqa", features=features_of(_SCHEMA), read=read, files=files, options=_OPTIONS),
     published(
         "conqa-candidates",
         features=features_of(pa.schema({"image_id": pa.int64()})),

@@ -65,9 +65,8 @@ def _schema_of(fields: Mapping[str, tuple]) -> pa.Schema:
 
 
 _PROMPT_SCHEMA = _schema_of({**_DIRECTORY_COLUMNS, **_VARIABLES})
-_ANNOTATION_SCHEMA = _schema_of({**_ANNOTATION, **_PROMPT}).insert(
-    3, pa.field("duplicated", pa.bool_())
-)
+_DUPLICATED = pa.field("duplicated", pa.bool_())
+_ANNOTATION_SCHEMA = _schema_of({**_ANNOTATION, **_PROMPT}).insert(3, _DUPLICATED)
 _VERDICT_SCHEMA = _schema_of({**_VERDICT, **_PROMPT})
 
 
@@ -80,9 +79,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of their directory."""
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
-    extras = {
-        row.pop("prompt_id"): row for row in _rows_of(variables, {**_PROMPT_ID, **_VARIABLES})
-    }
+    known = _rows_of(variables, {**_PROMPT_ID, **_VARIABLES})
+    extras = {row.pop("prompt_id"): row for row in known}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
             raise damaged(variables, f"no row of the prompt {prompt_id}")

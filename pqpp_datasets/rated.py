@@ -73,12 +73,9 @@ GENAI_MODELS = {
 _GENAI_FILE = "genai_image.json"
 _GENAI_SCHEMA = pa.schema(
     {
-        "prompt_id": pa.string(),
-        "prompt": pa.string(),
-        "chinese_prompt": pa.string(),
+        **dict.fromkeys(("prompt_id", "prompt", "chinese_prompt"), pa.string()),
         "ratings": pa.struct(dict.fromkeys(GENAI_MODELS, pa.list_(pa.int64())).items()),
-        **{f"{name}_rating": pa.float64() for name in GENAI_MODELS},
-        "mean_rating": pa.float64(),
+        **{f"{name}_rating": pa.float64() for name in (*GENAI_MODELS, "mean")},
     }
 )
 
@@ -126,10 +123,8 @@ T2V_MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
 _T2V_SCHEMA = pa.schema(
     {
-        "prompt_id": pa.string(),
-        "prompt": pa.string(),
-        **{f"{name}_rating": pa.float64() for name in T2V_MODELS},
-        "mean_rating": pa.float64(),
+        **dict.fromkeys(("prompt_id", "prompt"), pa.string()),
+        **{f"{name}_rating": pa.float64() for name in (*T2V_MODELS, "mean")},
     }
 )
 
@@ -162,8 +157,7 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
 
 _TIA2_SCHEMA = pa.schema(
     {
-        "prompt": pa.string(),
-        "file_name": pa.string(),
+        **dict.fromkeys(("prompt", "file_name"), pa.string()),
         "labels": pa.list_(pa.int8()),
         "mean_rate": pa.float64(),
     }

@@ -59,12 +59,9 @@ def _resolving_pqpp(original, load_module):
 
                 remedy = 'choose a configuration, like "pqpp-v1.0", or a folder by data_dir='
                 raise BenchmarkError(f'load_dataset("pqpp") takes no {name}=; {remedy}')
-        chosen = load_module.BuilderConfigsParameters(
-            default_config_name=None if path == DATASET_NAME else path
-        )
-        return load_module.DatasetModule(
-            BUILDER_MODULE, data_version(), {"dataset_name": DATASET_NAME}, chosen
-        )
+        config, named = None if path == DATASET_NAME else path, {"dataset_name": DATASET_NAME}
+        chosen = load_module.BuilderConfigsParameters(default_config_name=config)
+        return load_module.DatasetModule(BUILDER_MODULE, data_version(), named, chosen)
 
     dataset_module_factory._resolves_pqpp = True
     return dataset_module_factory

@@ -197,9 +197,8 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     if error is not None:
         place = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
-        raise BenchmarkError(
-            f"{name}{place}: {error.instance!r:.60} came, it must be {wanted}; {remedy}"
-        )
+        came = f"{name}{place}: {error.instance!r:.60} came"
+        raise BenchmarkError(f"{came}, it must be {wanted}; {remedy}")
 
 
 @functools.cache

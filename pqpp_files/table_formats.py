@@ -425,7 +425,10 @@ def source_of(
             f"{', '.join(kind or 'no suffix' for kind in kinds)}"
         )
     source.check()
-    return FORMATS[suffix](source, wanted, plain)
+    form = FORMATS[suffix](source, wanted, plain)
+    if not (source.suffix or source.is_standard or suffix == ""):
+        form.assumed[suffix] = None
+    return form
 
 
 def _find_format(content: bytes) -> str:

@@ -149,10 +149,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
             for entry in config["data_files"]
         }
     except (KeyError, TypeError, ValueError, NotImplementedError):
-        raise BenchmarkError(
-            f"{folder}: no dataset is described here; name a folder that pqpp wrote, or a name of "
-            "`pqpp datasets list`"
-        ) from None
+        remedy = "name a folder that pqpp wrote, or a name of `pqpp datasets list`"
+        raise BenchmarkError(f"{folder}: no dataset is described here; {remedy}") from None
     names = list(dict.fromkeys(config for config, _ in files))
     if subset is not None and subset not in names:
         raise BenchmarkError(f"{folder}: no subset {subset!r}; there are {', '.join(names)}")

@@ -188,9 +188,8 @@ def read_long(
         people = rows.get("annotator", pd.Series(dtype="category")).cat
         there = [*map(spelling_of, people.categories)]
         if lost := [name for name in dropped if spelling_of(name) not in there]:
-            raise BenchmarkError(
-                f"{table.name}: `drop_annotators` {', '.join(lost)}: nobody's name"
-            )
+            fault = f"`drop_annotators` {', '.join(lost)}: nobody's name"
+            raise BenchmarkError(f"{table.name}: {fault}")
         kept = ~pd.Series(there).isin([*map(spelling_of, dropped)]).to_numpy()[people.codes]
         left = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(dropped), 'annotator')}"
         table.notes.append(f"{left} left out (`drop_annotators`)")
@@ -423,9 +422,8 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     # Side by side as they stood, row by row.
     codes = votes.codes.reshape(len(columns), -1).T.ravel()
     table.rows[value] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
-    table.rows[COLUMN] = texts_of(
-        np.tile(np.arange(len(columns)), len(each) // len(columns)), columns
-    )
+    place = np.tile(np.arange(len(columns)), len(each) // len(columns))
+    table.rows[COLUMN] = texts_of(place, columns)
     if not options.questions:
         table.rows[role] = table.rows[COLUMN]
     return table

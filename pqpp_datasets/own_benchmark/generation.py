@@ -144,10 +144,9 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
         why = "means of repeated votes" if averaged else f"the scale {scale.name}"
-        raise BenchmarkError(
-            f"`aggregate` majority: {why} came, it is for the labels 2, 1, 0 and -1; choose another"
-            + (", or `repeats` first or last" if averaged else "")
-        )
+        remedy = "choose another" + (", or `repeats` first or last" if averaged else "")
+        came = f"{why} came, it is for the labels 2, 1, 0 and -1"
+        raise BenchmarkError(f"`aggregate` majority: {came}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
         remedy = "name their column by `columns` annotator=COLUMN, or choose mean or median"
         raise BenchmarkError(f"`aggregate` mos: no annotators came; {remedy}")

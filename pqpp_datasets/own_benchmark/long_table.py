@@ -166,14 +166,12 @@ class LongTable:
         if "prompt" in self.rows and "prompt" in texts:
             differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
             if differ:
-                self.notes.append(
-                    f"{other.name}: {differ} rows have another text there, which holds"
-                )
+                note = f"{differ} rows have another text there, which holds"
+                self.notes.append(f"{other.name}: {note}")
         self.rows[texts.columns] = texts
         if idle := len(known) - len(np.unique(chosen[chosen >= 0])):
-            self.notes.append(
-                f"{other.name}: {idle} of {len(known)} rows are not in {self.name}, left out"
-            )
+            note = f"{idle} of {len(known)} rows are not in {self.name}, left out"
+            self.notes.append(f"{other.name}: {note}")
 
 
 def texts_of(codes: Any, texts: Sequence[Any]) -> Any:

@@ -148,10 +148,9 @@ class BuildOptions:
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
-                raise BenchmarkError(
-                    f"columns: {role!r:.60} is not one of {', '.join(ROLES)}, alone or after "
-                    f"{', '.join(f'{kind}.' for kind in FILE_KINDS)}"
-                )
+                kinds = ", ".join(f"{kind}." for kind in FILE_KINDS)
+                known = f"{', '.join(ROLES)}, alone or after {kinds}"
+                raise BenchmarkError(f"columns: {role!r:.60} is not one of {known}")
         _refuse_two(scale=self.scale, labels=self.labels)
         _refuse_two(annotators=self.annotators, models=self.models, questions=self.questions)
         _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)

@@ -145,10 +145,8 @@ def row_of(path: Path, record: Record) -> dict:
     except ValueError as error:
         raise damaged(where, f"no tf.train.Example ({error})") from None
     filename = _text(where, example, "filename")
-    row: dict[str, Any] = {
-        "uid": filename.rsplit("/", 1)[-1].rsplit(".", 1)[0],
-        "filename": filename,
-    }
+    uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    row: dict[str, Any] = {"uid": uid, "filename": filename}
     for ours, theirs in _SCORES.items():
         score = _only(where, example, theirs, float)
         if not 0 <= score <= 1:
@@ -242,12 +240,5 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
         raise BenchmarkError(f"{path}: not Parquet or damaged ({reason}); fetch it again") from None
 
 
-BENCHMARKS = (
-    published(
-        "richhf",
-        features=features,
-        files=files,
-        options={"pickapic_dir": cache_key_of_pickapic},
-        read=read,
-    ),
-)
+_OPTIONS = {"pickapic_dir": cache_key_of_pickapic}
+BENCHMARKS = (published("richhf", features=features, files=files, options=_OPTIONS, read=read),)

@@ -128,10 +128,8 @@ def _explained(value: Any) -> Iterator[None]:
             yield
     except Exception as error:
         which = f"the image {value}" if isinstance(value, (str, os.PathLike)) else "an image"
-        raise FileError(
-            f"{which} could not be read ({type(error).__name__}); give images, paths or arrays "
-            "of 8 bit, or grey ones of 16"
-        ) from None
+        remedy = "give images, paths or arrays of 8 bit, or grey ones of 16"
+        raise FileError(f"{which} could not be read ({type(error).__name__}); {remedy}") from None
 
 
 @contextlib.contextmanager

@@ -193,9 +193,8 @@ class Work:
         for name in sorted({*settings, *wanted["settings"]}):
             before, now = settings.get(name), wanted["settings"].get(name)
             if before != now:
-                raise FileError(
-                    f"{self.store} was made with {name} {before}, not {now}; name a new folder"
-                )
+                change = f"{name} {before}, not {now}"
+                raise FileError(f"{self.store} was made with {change}; name a new folder")
         if shards != wanted["shards"]:
             raise FileError(f"{self.store} was made from other rows or shards; name a new folder")
         return names

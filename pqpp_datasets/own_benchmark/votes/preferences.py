@@ -238,10 +238,9 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
         if options.scale in NUMBER_FORMS or called in _SHARES:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
-            raise BenchmarkError(
-                f"{table.name}: {called} holds the numbers {', '.join(sorted(numbers))}, which do "
-                f"not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
-            )
+            held = f"{called} holds the numbers {', '.join(sorted(numbers))}"
+            remedy = f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
+            raise BenchmarkError(f"{table.name}: {held}, {remedy}")
         form = fitting[0]
         sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
         words |= {number: sign * value for number, value in NUMBER_FORMS[form].items()}
@@ -295,12 +294,9 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     table.refuse("rank", np.flatnonzero(rank < 0), "a number from 0 on is allowed")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
-    require_once(
-        table,
-        rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]],
-        "this rank",
-        "keep one of them, or name who ranked by the column annotator",
-    )
+    ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
+    remedy = "keep one of them, or name who ranked by the column annotator"
+    require_once(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]
@@ -314,10 +310,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         if len(rows["model"].cat.categories) == 1:
             only = f"all images are of the model {rows['model'].iloc[0]}"
             raise BenchmarkError(f"{table.name}: {only}; strengths compare models, so it has none")
-        raise BenchmarkError(
-            f"{table.name}: each ranking has images of one model; give a person's images of a "
-            "prompt the same annotator and the same prompt"
-        )
+        remedy = "give a person's images of a prompt the same annotator and the same prompt"
+        raise BenchmarkError(f"{table.name}: each ranking has images of one model; {remedy}")
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
     for role in entry:

@@ -129,10 +129,8 @@ def named_scale(name: str) -> Scale:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        raise BenchmarkError(
-            f"`scale` {name}: give one of {', '.join(SCALES)}, or LOW..HIGH, like 1..7; "
-            "`labels` FILE maps labels of your own"
-        )
+        known = f"give one of {', '.join(SCALES)}, or LOW..HIGH, like 1..7"
+        raise BenchmarkError(f"`scale` {name}: {known}; `labels` FILE maps labels of your own")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
