@@ -6,7 +6,9 @@ of whether images show what prompts say. PartiPrompts have no scores and only wi
 reads. The validation split, and the studies that are left out by --without, are scored at the end;
 with --leave_one_out each study is left out in turn, and a model of the others, on what the network
 of static-train finds in prompts, is scored on it: a minute for all. With --no_alignment nothing of
-the studies is learned. Deterministic for a number of threads.
+the studies is learned. With --network a predictor stays as it is, but for the layer that sees how
+often pairs of word pieces stand together in captions: that is trained again. Deterministic for a
+number of threads.
 
 Examples::
 
@@ -16,6 +18,8 @@ Examples::
       --captions captions.txt --without gimbrr --output_dir runs/without_gimbrr
   pqpp train static --config static \
       --captions captions.txt --no_alignment --seed 1
+  pqpp train static --config static \
+      --captions captions.txt --network static-train
   pqpp train static --config static \
       --captions captions.txt --leave_one_out table.json
 """

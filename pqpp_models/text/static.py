@@ -7,7 +7,8 @@ Prompts are split as BERT's uncased vocabulary does, without its library. Each w
 vector. Two convolutions over three neighbouring pieces see short phrases; their mean and their
 maximum over the prompt, the mean of the vectors, and the number of pieces go into a hidden layer.
 From that come the scores, and a point in a space where prompts of like meaning are near each other.
-A deeper layer over the hidden one may add to the last scores.
+A deeper layer over the hidden one may add to the last scores, and so may one that also sees how
+often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
 """
 
 import unicodedata
@@ -41,6 +42,8 @@ from pqpp_models.text.calibration import (
     read_targets,
     texts_of,
 )
+from pqpp_models.text.collection.model import Scaling
+from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.reading.asking_less import asking_less, log_asked
 from pqpp_models.text.reading.words import WordTables, without_accents
 
@@ -142,6 +145,8 @@ LINEAR = ("first", "second", "hidden", "scores", "point")
 """Layers with a ``.weight`` and a ``.bias``; the two convolutions come first."""
 DEEPER = ("deeper", "added")
 """Layers that a network may have beside: one over the hidden one, and what it adds to scores."""
+PAIRED = ("paired", "raised")
+"""The same over the hidden one and what pairs of pieces say."""
 
 _REACH = 3
 _AT_ONCE, _IN_CACHE = 512, 32  # prompts
@@ -154,8 +159,9 @@ class StaticNetwork:
         pieces: int8 vectors of the word pieces, shape ``(vocabulary, size)``.
         scales: by piece, what a vector is multiplied by.
         weights: ``<layer>.weight`` and ``<layer>.bias`` for the layers of `LINEAR`, and of
-            `DEEPER` where there are some; a convolution's weight has shape
+            `DEEPER` and `PAIRED` where there are some; a convolution's weight has shape
             ``(outputs, 3, inputs)``. What is added has as many outputs as scores change, the last.
+        pairs: what the layers of `PAIRED` see beside the hidden one.
     """
 
     def __init__(
@@ -163,9 +169,11 @@ class StaticNetwork:
         pieces: NDArray[np.int8],
         scales: NDArray[np.floating],
         weights: Mapping[str, NDArray[np.floating]],
+        pairs: PiecePairs | None = None,
     ) -> None:
-        self.pieces, self.scales = pieces, scales.astype(np.float32)
+        self.pieces, self.scales, self.pairs = pieces, scales.astype(np.float32), pairs
         layers = LINEAR + (DEEPER if "added.weight" in weights else ())
+        layers += PAIRED if pairs is not None else ()
         names = [f"{layer}.{part}" for layer in layers for part in ("weight", "bias")]
         self.weights = {name: np.asarray(weights[name], np.float32) for name in names}
         self._kernels = {}
@@ -193,8 +201,11 @@ class StaticNetwork:
         pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
         hidden = np.maximum(self._linear("hidden", pooled), 0)
         scores, points = self._linear("scores", hidden), self._linear("point", hidden)
-        if "added.bias" in self.weights:
-            added = self._linear("added", np.maximum(self._linear("deeper", hidden), 0))
+        beside = {DEEPER: hidden} if "added.bias" in self.weights else {}
+        if self.pairs is not None:
+            beside[PAIRED] = np.concatenate([hidden, self.pairs(encoded)], axis=1)
+        for (deeper, last), rows in beside.items():
+            added = self._linear(last, np.maximum(self._linear(deeper, rows), 0))
             scores[:, -added.shape[1] :] += added
         return scores, unit(points), pooled[:, sizes[0] : -1].copy(), hidden
 
@@ -374,6 +385,7 @@ class StaticPredictor(CalibratedPredictor):
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         weights = {k: array.astype(np.float16) for k, array in self.network.weights.items()}
+        pairs = self.network.pairs
         tensors: Tensors = {
             "vocabulary": np.frombuffer("\n".join(self.tokens.vocabulary).encode(), np.uint8),
             "pieces": self.network.pieces,
@@ -382,6 +394,7 @@ class StaticPredictor(CalibratedPredictor):
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
             **prefixed("network.", weights),
+            **({} if pairs is None else prefixed("pairs.", pairs.tensors())),
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
@@ -405,7 +418,8 @@ class StaticPredictor(CalibratedPredictor):
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
         rule, costs = tuple(config.get(_FEWER, [])), dict(config.get(_COSTS, {}))
         vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
-        sizes = {len(vocabulary), len(tensors["pieces"]), len(tensors["scales"])}
+        counted = tensors.get("pairs.pieces", vocabulary)
+        sizes = {*map(len, (vocabulary, tensors["pieces"], tensors["scales"], counted))}
         if (
             not all(type(number) is int and number > 0 for number in numbers)
             or not {*rule, *costs} <= set(targets)
@@ -418,9 +432,14 @@ class StaticPredictor(CalibratedPredictor):
                 f"{_COSTS!r}, or its vocabulary does not fit the word pieces; save or download the "
                 "predictor again"
             )
+        network = unprefixed("network.", tensors)
+        pairs = None
+        if counts := unprefixed("pairs.", tensors):
+            scaling = Scaling(counts["mean"], counts["deviation"])
+            pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)
         return cls(
             WordPieces(vocabulary, max_pieces),
-            StaticNetwork(tensors["pieces"], tensors["scales"], unprefixed("network.", tensors)),
+            StaticNetwork(tensors["pieces"], tensors["scales"], network, pairs),
             tensors["references"],
             targets,
             no_easier_with_more=rule,

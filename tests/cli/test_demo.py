@@ -34,7 +34,7 @@ def is_real(folder, out):
     assert {r["split"] for r in ours.values()} == {"validation"} and "GENERATED" not in out
     assert {r["fitted_rows"] for r in ours.values()} == {"0"}
     # As docs/worth.md has it.
-    for target, r in (("mean_hbpp", 0.590), ("mean_p10", 0.578), ("mean_rr", 0.364)):
+    for target, r in (("mean_hbpp", 0.590), ("mean_p10", 0.593), ("mean_rr", 0.370)):
         assert float(ours["static-train", target]["pearson"]) == pytest.approx(r, abs=6e-4)
         assert ours["static-train", target]["n"] == "2000"
     assert {name for name, _ in ours} == {"static-train", "mean_word_length", "word_count"}

@@ -5,7 +5,7 @@ predictor has teachers, what they label, students, and a calibration.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,8 @@ from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
+from pqpp_files.errors import PqppError
+from pqpp_models.predictor import Predictor
 from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles
 from pqpp_models.text.calibration import (
@@ -26,6 +28,7 @@ from pqpp_models.text.calibration import (
     join_calibrations,
 )
 from pqpp_models.text.collection.collection import Collection, Postings
+from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.reading.asking_less import log_asked
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables, difficulty_features, words_of
@@ -131,6 +134,7 @@ class StaticData(TextData):
         others: prompts without any score, which only widen what the student reads.
         texts: training prompts and captions, which are the collection; judged; others.
         size: of the collection.
+        begun: the predictor whose network is kept, if one is.
         tokens: splits texts into the encoder's word pieces.
     """
 
@@ -141,6 +145,18 @@ class StaticData(TextData):
         unscored = read_parti(recipe.parti) if recipe.parti else []
         pieces = word_pieces_of(self.encoder, self.tokenizer)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
+        self.begun: StaticPredictor | None = None
+        if recipe.network is not None:
+            begun, count = Predictor.from_pretrained(recipe.network), len(recipe.targets)
+            if (
+                not isinstance(begun, StaticPredictor)
+                or [*begun.targets[-count:]] != recipe.targets
+            ):
+                raise PqppError(
+                    f"`network`: {begun.called} is no static predictor whose last targets are "
+                    f"{', '.join(recipe.targets)}; name another, or give its `targets`"
+                )
+            self.begun, self.tokens = begun, begun.tokens
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
@@ -209,6 +225,12 @@ class StaticBuilds:
         """Train a predictor that has not read some studies, or none where it is not to."""
         recipe, sources = self.recipe, {}
         end = 1 + len(recipe.targets)
+        if (begun := self.data.begun) is not None:
+            begun.network = self.paired(begun.network)
+            begun.tables = self.teacher.model.collection.tables
+            recipe.record(begun, self.data.train)
+            begun.details["training"]["pairs"] = {**asdict(recipe.pairs), "seed": self.seed}
+            return begun
         if recipe.alignment:
             sources = read_sources(recipe.sources_dir, without)
             held = set(judged_in({name: self.data.sources[name] for name in without}))
@@ -217,12 +239,12 @@ class StaticBuilds:
             if NEWEST in recipe.targets:
                 score = recipe.targets.index(NEWEST) - len(recipe.targets)
                 network = add_to_first(network, score, recipe.student.sdxl_share)
-            predictor = self.assemble(network, sources)
-            groups = ["teacher", "tuned_on_targets", "tuned_on_sources", "student"]
+            predictor = self.assemble(self.paired(network, held), sources)
+            groups = ["teacher", "tuned_on_targets", "tuned_on_sources", "student", "pairs"]
         else:
             network = self.student.to_static(slice(1, end))
-            predictor = self.assemble(self.deeper(network), sources)
-            groups = ["teacher", "student"]
+            predictor = self.assemble(self.paired(self.deeper(network)), sources)
+            groups = ["teacher", "student", "pairs"]
         facts = recipe.describe(self.data.train, len(self.data.captions), *groups)
         facts["training"]["unscored_prompts"] = len(self.data.others)
         if sources:
@@ -280,10 +302,26 @@ class StaticBuilds:
 
     def deeper(self, network: StaticNetwork, held: Set[str] = frozenset()) -> StaticNetwork:
         """Return a network with a deeper layer for the targets, fitted to all texts but some."""
-        kept = [at for at, text in enumerate(self.data.texts) if text not in held]
-        numbers = [self.data.tokens.encode(self.data.texts[at]) for at in kept]
-        goals = self.labels[kept, : len(self.recipe.targets)]
-        return deepen(network, numbers, goals, self.recipe.student, self.seed)
+        return deepen(network, *self._lessons(held), self.recipe.student, self.seed)
+
+    def paired(self, network: StaticNetwork, held: Set[str] = frozenset()) -> StaticNetwork:
+        """Return a network whose last scores, from retrieval's first on, also hear pairs."""
+        recipe = self.recipe
+        retrieval = [at for at, name in enumerate(recipe.targets) if not is_of_images(name)]
+        if not retrieval:
+            return network
+        numbers, goals = self._lessons(held)
+        pairs = PiecePairs.build(numbers[: self.data.size], len(self.data.tokens.vocabulary))
+        units, epochs = recipe.pairs.units, recipe.pairs.epochs
+        settings = replace(recipe.student, deeper_size=units, epochs=epochs)
+        return deepen(network, numbers, goals[:, retrieval[0] :], settings, self.seed, pairs)
+
+    def _lessons(self, held: Set[str]) -> tuple[list[list[int]], Floats]:
+        """Return all texts but some as numbers of word pieces, and what is said of them."""
+        data = self.data
+        kept = [at for at, text in enumerate(data.texts) if at < data.size or text not in held]
+        numbers = [data.tokens.encode(data.texts[at]) for at in kept]
+        return numbers, self.labels[kept, : len(self.recipe.targets)]
 
     def assemble(self, network: StaticNetwork, sources: Studies) -> StaticPredictor:
         """Put network, references and calibration together."""

@@ -194,7 +194,10 @@ class TextData:
     def evaluate(
         self, predictor: Predictor, studies: Mapping[str, ScoredPrompts], target: str = "alignment"
     ) -> dict[str, Any]:
-        """Score a predictor on the validation split, and on studies that it has not learned."""
+        """Score a predictor on the validation split, and on studies that it has not learned.
+
+        What is told of studies already stays.
+        """
         validation = self.validation
         assert predictor.record.rows is not None
         learned = int(predictor.record.rows.among(validation.identified).sum())
@@ -209,6 +212,7 @@ class TextData:
             name: study_row(study, predictor.predict(study.prompts, target)[:, 0])
             for name, study in studies.items()
         }
+        rows = predictor.details.get("evaluation", {}).get("studies", rows)
         return {**scores, **({"studies": rows} if rows else {})}
 
 

@@ -22,6 +22,7 @@ from pqpp_models.text.training.studies import SOURCES
 from pqpp_models.text.training.teacher_student import (
     DistilSettings,
     FitSettings,
+    PairSettings,
     SourceSettings,
     TunedSettings,
     TuneSettings,
@@ -152,6 +153,8 @@ class StaticRecipe(TextRecipe):
 
     Attributes:
         alignment: Learn `alignment`, from its studies; else those of sources_dir are scored alone.
+        network: Predictor that stays as it is, but for its layer that sees pairs of word pieces; no
+            study is read.
         without: Studies that are left out and scored; with leave_one_out each in turn.
         leave_one_out: Where to write, as JSON, how models of the other studies order each study.
         tuned_on_targets: How the teacher of `alignment` is tuned on the targets.
@@ -163,16 +166,19 @@ class StaticRecipe(TextRecipe):
     alignment: bool = True
     made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
     labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", least=0)
+    network: str | None = option(None, path="name")
     without: list[str] = option([], choices=SOURCES)
     leave_one_out: str | None = option(None, decides=False)
     teacher: FitSettings = option(FitSettings(), "how the teacher of the targets is fitted")
     tuned_on_targets: TuneSettings = option(TuneSettings())
     tuned_on_sources: SourceSettings = option(SourceSettings())
     student: DistilSettings = option(DistilSettings(), "how the network is trained")
+    pairs: PairSettings = option(PairSettings(), "how its layer is that sees pairs of word pieces")
 
     def __post_init__(self) -> None:
         """Give the number format to each part that names none of its own."""
         super().__post_init__()
+        self.alignment &= self.network is None
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)
             if settings.mixed_precision == FORMATS[0]:

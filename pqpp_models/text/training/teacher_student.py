@@ -45,7 +45,8 @@ from pqpp_models.text.collection.model import (
     Scaling,
     model_rows,
 )
-from pqpp_models.text.static import DEEPER, LINEAR, StaticNetwork, quantise
+from pqpp_models.text.collection.pairs import PiecePairs
+from pqpp_models.text.static import DEEPER, LINEAR, PAIRED, StaticNetwork, quantise
 
 
 def descend(
@@ -506,6 +507,18 @@ class DistilSettings(Options):
     mixed_precision: str = option("no", choices=FORMATS)
 
 
+@dataclass(frozen=True)
+class PairSettings(Options):
+    """How the layer is trained that sees pairs of word pieces; the rest is as for the network.
+
+    Attributes:
+        units: of the layer.
+    """
+
+    units: int = 256
+    epochs: int = 20
+
+
 class StaticModule(nn.Module):
     """`StaticNetwork` as a module that can be trained."""
 
@@ -627,18 +640,27 @@ def deepen(
     goals: Floats,
     settings: DistilSettings,
     seed: int,
+    pairs: PiecePairs | None = None,
 ) -> StaticNetwork:
     """Return a network with a deeper layer, which adds to its last scores what these lack.
 
     Args:
-        network: without a deeper layer; all of its weights stay as they are.
+        network: all of its weights stay as they are, but those of a former layer of the same kind.
         encoded: numbers of the prompts' word pieces.
         goals: what each prompt's last scores should be, shape ``(prompts, scores)``.
         settings: see there.
         seed: of everything random.
+        pairs: what the layer sees beside the hidden one, if it is to be one of `PAIRED`. Its
+            captions come first among the prompts.
     """
     torch.manual_seed(seed)
-    scores, *_, hidden = network.layers(encoded)
+    names = DEEPER if pairs is None else PAIRED
+    kept = {k: array for k, array in network.weights.items() if k.split(".")[0] not in names}
+    scores, *_, hidden = StaticNetwork(network.pieces, network.scales, kept).layers(encoded)
+    if pairs is not None:
+        own, others = encoded[: pairs.size], encoded[pairs.size :]
+        beside = np.concatenate([pairs(own, own=True), pairs(others)])
+        hidden = np.concatenate([hidden, beside], axis=1)
     count, dropout = goals.shape[1], settings.deeper_dropout
     deeper = nn.Linear(hidden.shape[1], settings.deeper_size)
     added = nn.Linear(settings.deeper_size, count)
@@ -656,11 +678,10 @@ def deepen(
         "learning_rate of the student",
         "deepening",
     )
-    weights = dict(network.weights)
-    for name, layer in zip(DEEPER, (deeper, added), strict=True):
-        weights[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
-        weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
-    return StaticNetwork(network.pieces, network.scales, weights)
+    for name, layer in zip(names, (deeper, added), strict=True):
+        kept[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
+        kept[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
+    return StaticNetwork(network.pieces, network.scales, kept, pairs)
 
 
 def add_to_first(network: StaticNetwork, score: int, share: float) -> StaticNetwork:

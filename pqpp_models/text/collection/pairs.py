@@ -1,0 +1,116 @@
+"""Which word pieces, and pairs of them, stand in the captions of a collection.
+
+A query whose words often stand together in captions has many images that fit. Only hashed counts
+are kept, so no caption can be read back from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqpp_models.text.arrays import Arrays, Singles
+from pqpp_models.text.collection.model import Scaling
+
+_BITS, _HASH = 20, np.uint64(0x9E3779B97F4A7C15)
+_LOW = (1 << 32) - 1
+_COMMON, _AT_ONCE = 15, 128
+_FEW, _OFTEN = (5, 20, 80, 320, 1280), (1, 2, 4, 16, 64)
+
+
+@dataclass(eq=False)
+class PiecePairs:
+    """Counts of captions, by word piece and by hashed pair of word pieces.
+
+    The commonest pieces are left out. A piece counts once a caption, wherever it stands.
+
+    Attributes:
+        pieces: by word piece, the number of captions with it.
+        cells: by hash of a pair of pieces, the number of captions with both, 255 at most.
+        size: the number of captions.
+        scaling: of the columns of `summaries`.
+
+    >>> pairs = PiecePairs.build([[16, 17], [16, 17, 18], *([n] for n in range(16))] * 2, 19)
+    >>> pairs([[16, 17], [17, 18, 18]]).shape
+    (2, 42)
+    """
+
+    pieces: NDArray[np.uint32]
+    cells: NDArray[np.uint8]
+    size: int
+    scaling: Scaling
+
+    def __post_init__(self) -> None:
+        """Check the tables, and note the commonest pieces."""
+        is_sized = (len(self.cells), self.cells.dtype) == (1 << _BITS, np.uint8)
+        if not is_sized or not (self.scaling.deviation > 0).all():
+            raise ValueError("the table of pairs, or its scaling, is not usable")
+        self._is_common = np.zeros(len(self.pieces), bool)
+        self._is_common[np.argsort(-self.pieces.astype(np.int64), kind="stable")[:_COMMON]] = True
+
+    @classmethod
+    def build(cls, captions: Sequence[Sequence[int]], vocabulary: int) -> PiecePairs:
+        """Count the pieces and the pairs of captions, given as numbers of word pieces."""
+        counts = np.bincount(list(chain.from_iterable(map(set, captions))), minlength=vocabulary)
+        unscaled, cells = Scaling(np.zeros(1, "f4"), np.ones(1, "f4")), np.zeros(1 << _BITS, "u1")
+        built = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
+        counts = np.bincount(built._pairs(captions)[-1], minlength=1 << _BITS)
+        built.cells = np.minimum(counts, 255).astype(np.uint8)
+        built.scaling = Scaling.fit(built.summaries(captions, own=True))
+        return built
+
+    def tensors(self) -> Arrays:
+        """Return the tables as named arrays."""
+        return {"pieces": self.pieces, "cells": self.cells, **vars(self.scaling)}
+
+    def __call__(self, encoded: Sequence[Sequence[int]], own: bool = False) -> Singles:
+        """Return the scaled `summaries`; those of a prompt do not depend on what is beside it."""
+        starts = range(0, max(len(encoded), 1), _AT_ONCE)
+        parts = [self.summaries(encoded[start : start + _AT_ONCE], own) for start in starts]
+        return self.scaling(np.concatenate(parts))
+
+    def summaries(self, encoded: Sequence[Sequence[int]], own: bool = False) -> Singles:
+        """Return sums and means of what the counts say of each prompt's pieces and pairs.
+
+        Of pieces: one, the log of the count, its square, the rarity, and whether the count is below
+        some. Of pairs: one, the log of the count, its square, the pointwise mutual information, its
+        square and its positive part, the log of the share of the rarer piece's captions, the
+        inverse of the count, and whether the count reaches some. A prompt without has zeros.
+
+        Args:
+            encoded: the prompts as numbers of word pieces.
+            own: whether each prompt is a caption of the collection, whose counts leave it out.
+        """
+        rows, pieces, first, second, cells = self._pairs(encoded)
+        counts = np.maximum(self.pieces[pieces] - float(own), 0)
+        both = np.maximum(self.cells[cells] - float(own), 0)
+        size, logs, pair_logs = self.size - own, np.log1p(counts), np.log1p(both)
+        mutual = np.log(both + 0.05) + np.log(size) - logs[first] - logs[second]
+        share = np.log(both + 0.1) - np.minimum(logs[first], logs[second])
+        of_pieces = [np.ones(len(rows)), logs, logs**2, np.log(size + 1) - logs]
+        of_pieces += [counts < most for most in _FEW]
+        of_pairs = [np.ones(len(first)), pair_logs, pair_logs**2, mutual, mutual**2]
+        of_pairs += [np.maximum(mutual, 0), share, 1 / (both + 1)]
+        of_pairs += [both >= least for least in _OFTEN]
+        found = []
+        for places, columns in ((rows, of_pieces), (rows[first], of_pairs)):
+            sums = [np.bincount(places, column, len(encoded)) for column in columns]
+            found += [*sums, *(some / np.maximum(sums[0], 1) for some in sums[1:])]
+        return np.stack(found, axis=1).astype(np.float32)
+
+    def _pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
+        """Return prompt and number of each piece, places of each pair's pieces, and its cell."""
+        rows = np.repeat(np.arange(len(encoded)), [len(some) for some in encoded])
+        pieces = np.fromiter(chain.from_iterable(encoded), np.int64, len(rows))
+        codes = np.unique(rows << 32 | pieces)
+        codes = codes[~self._is_common[codes & _LOW]]
+        rows, pieces = codes >> 32, codes & _LOW
+        later = np.cumsum(np.bincount(rows, minlength=1))[rows] - 1 - np.arange(len(rows))
+        first = np.repeat(np.arange(len(rows)), later)
+        second = first + 1 + np.arange(len(first)) - (np.cumsum(later) - later)[first]
+        hashed = (pieces[first] << 32 | pieces[second]).astype(np.uint64) * _HASH
+        return rows, pieces, first, second, (hashed >> np.uint64(64 - _BITS)).astype(np.int64)
