@@ -77,20 +77,17 @@ def fewer_words(prompts: Sequence[str]) -> Floats:
     return -np.array([len(words_of(prompt)) for prompt in prompts], dtype=np.float64)
 
 
-def study_row(
-    study: ScoredPrompts, predicted: Floats, others: Mapping[str, Floats] | None = None
-) -> dict[str, Any]:
+def study_row(study: ScoredPrompts, predicted: Floats) -> dict[str, Any]:
     """Return what predictions score on a study that was not learned.
 
     Args:
         study: the study.
         predicted: one value a prompt.
-        others: what else is correlated with the scores: name to one value a prompt.
 
     Returns:
         ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
-        mean over groups, where there are; and Spearman's coefficient of each of the ``others`` and
-        of the number of words. None stands where predictions are all alike, and so order nothing.
+        mean over groups, where there are; and Spearman's coefficient of the number of words, fewer
+        being better. None stands where predictions are all alike, and so order nothing.
     """
     prompts = list(study.prompts)
 
@@ -106,8 +103,7 @@ def study_row(
     if study.groups is not None:
         within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _rounded(float(np.mean(within))) if within else None
-    beside = {FEWER_WORDS: fewer_words(prompts), **(others or {})}
-    return row | {name: coefficient(values) for name, values in beside.items()}
+    return row | {FEWER_WORDS: coefficient(fewer_words(prompts))}
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -121,9 +117,7 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """
     import pandas as pd
 
-    table = pd.DataFrame(rows).T.drop(
-        columns=["interval", "within_tasks", "strengths"], errors="ignore"
-    )
+    table = pd.DataFrame(rows).T.drop(columns=["interval", "within_tasks"], errors="ignore")
     table = table.astype(float)
     table.loc["mean"] = table.mean(skipna=False)
     return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")

@@ -26,12 +26,11 @@ def test_a_row_worked_by_hand():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
     study = ScoredPrompts("mine", prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
     letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
-    row = study_row(study, letters, {"other": np.arange(5.0)})
+    row = study_row(study, letters)
     assert row["spearman"] == pytest.approx(spearmanr(letters, study.scores)[0], abs=1e-4)
     assert row["interval"][0] < row["spearman"] < row["interval"][1]
     words = [-2, -3, -3, -2, -5]
     assert row[FEWER_WORDS] == pytest.approx(spearmanr(words, study.scores)[0], abs=1e-4)
-    assert row["other"] == pytest.approx(spearmanr(range(5), study.scores)[0], abs=1e-4)
     # Of x alone: letters 5, 14, 16 with .1, .5, .3; y has two prompts only.
     assert row["within_tasks"] == pytest.approx(0.5)
     assert row["prompts"] == 5 and "mean" in format_studies({"mine": row})
