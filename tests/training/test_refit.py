@@ -1,7 +1,6 @@
 """Fitting on train and validation: validation is not scored, the other build's figures are told."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,22 +101,6 @@ def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
         Predictor.from_pretrained("static-train").record.rows
     )  # of the network under the head
     assert record.rows.among(validation.prompts).all() and len(record.rows) == below + 60
-
-
-def test_the_card_shows_the_figures_of_the_other_build():
-    static = Predictor.from_pretrained("static")
-    scores = {**static.details["evaluation"], "fitted_on": "train", "fitted_rows": 2000}
-    static.details |= {"evaluation": scores, "data": "pqpp-v1.0, split train + validation"}
-    static.record = replace(static.record, fitted_on_train="static-train")
-    text = static.card()
-    assert "| data | pqpp-v1.0, split train + validation |" in text
-    assert "not on validation (`static-train`) scores" in text
-    assert "to which nothing was fitted" not in text
-    assert f"| mean | {scores['validation']['mean'][0]:.3f} |" in text
-    static.details["evaluation"] = {"fitted_rows": 2000}
-    assert "Not measured: it was fitted to validation too." in static.card()
-    static.details["evaluation"] = {k: v for k, v in scores.items() if k != "fitted_on"}
-    assert "it was fitted to 2000 of these rows, so the figures are too good" in static.card()
 
 
 @pytest.mark.realdata
