@@ -102,7 +102,7 @@ class KnownWords:
         self.words, self.letters = words, letters
         self._levels = np.stack([words & 15, words >> 4], axis=1).tobytes()
         usual = letters.astype(np.float64) * (-_NEPERS / 255)
-        self._usual = {three: value for three, value in np.ndenumerate(usual.tolist())}
+        self._usual: list[float] = usual.ravel().tolist()
         # A prompt is asked for two or three times in a row, a word in many prompts.
         self.read = lru_cache(_TEXTS)(self._read_words)
         self._values = lru_cache(_CACHED)(self._values_of)
@@ -215,7 +215,7 @@ class KnownWords:
     def _letters_in(self, word: str) -> float:
         """Return the mean log of the share of each letter of a word after the two before it."""
         triples = _triples(word)
-        return sum([self._usual[three] for three in triples]) / len(triples)
+        return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
     def _level_of(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _places(word)))
