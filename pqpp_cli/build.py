@@ -200,8 +200,11 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
 
     yield from (*built.told, *built.notes)
     if agreement := built.generation and built.generation.trust.agreement:
-        tables = [agreement.table] * bool(agreement.figures) + [agreement.plan] * plan
+        tables = [agreement.table] * bool(agreement.figures)
+        tables += [agreement.plan] * (plan and agreement.is_shared)
         yield from figures_text("table", tables).splitlines()
+    if plan and not (agreement and agreement.is_shared):
+        yield "no plan: it needs ratings of a prompt by two annotators or more"
     yield from built.preferences.lines() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"

@@ -28,7 +28,7 @@ class ShownImage:
     Attributes:
         id: By which answers are kept; no page is told, as it follows the order of the table.
         width: As it is shown; `height` likewise.
-        tall: Height of the image as a share of what is shown, bars and all.
+        tall: Height of the image, cut parts too, as a share of what is shown, bars too.
     """
 
     id: int

@@ -99,7 +99,7 @@ def payment_rows(watch: Watch) -> Rows:
         yield {
             "annotator": row.name.partition("@")[0] or "annotator",
             **{name: "" if "@" in value else value for name, value in ids.items()},
-            "completion_code": row.outside.get(CODE, ""),
+            "completion_code": next((c for n, c in row.outside.items() if n.endswith(CODE)), ""),
             "admitted": "true" if row.is_admitted else "false",
             "reason": row.reason,
             "items": row.owed.items,
@@ -130,7 +130,7 @@ def mturk_rows(watch: Watch) -> Rows:
         ids = [str(row.outside.get(name, "")) for name in ("workerId", "assignmentId")]
         if row.owed.total and all(ids):
             about = dict(zip(("WorkerId", "AssignmentId"), ids, strict=True))
-            reason = f"{row.owed.items} items of {watch.study.title or watch.study.name}"
+            reason = f"Work on {watch.study.title or watch.study.name}"
             yield {**about, "BonusAmount": f"{row.owed.total:.2f}", "Reason": reason}
 
 

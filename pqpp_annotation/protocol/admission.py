@@ -23,6 +23,7 @@ from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_
 from pqpp_datasets.own_benchmark.trust.figures import alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
+from pqpp_metrics.functional._votes import ac1_of
 
 if TYPE_CHECKING:
     import pandas
@@ -46,6 +47,7 @@ class Standings:
         proven: Who is proven to agree with the others by under half of the usual.
         alpha: Krippendorff's of the annotators' votes, outside the control group and on images
             that are no reference; NaN where no image has two.
+        ac1: Gwet's of the same, -1 for votes on an interval scale.
     """
 
     votes: Votes | None
@@ -54,6 +56,7 @@ class Standings:
     counted: np.ndarray
     proven: frozenset[str]
     alpha: float
+    ac1: float = -1.0
 
 
 def options_of(study: Study) -> BuildOptions:
@@ -182,7 +185,10 @@ def standings_of(
     rows = np.flatnonzero(~votes.control & ~votes.reference)
     agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
     proven = frozenset(votes.annotator_names[place] for place in np.flatnonzero(proofs(votes)))
-    return Standings(votes, annotators, agreements, counted, proven, agreed)
+    alike = -1.0
+    if len(rows) and votes.scale.level != "interval":
+        alike = ac1_of(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]
+    return Standings(votes, annotators, agreements, counted, proven, agreed, alike)
 
 
 def proofs(votes: Votes, error: float = 0.01) -> np.ndarray:

@@ -95,7 +95,10 @@ def redeem_link(
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
     known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
     if known is not None and key is not None:
-        if not link.is_shared:  # whose browser this is, a link of one's own cannot tell
+        # Whose browser this is, a link of one's own cannot tell, neither this one nor another.
+        if not link.is_shared or db.scalar(
+            select(Invitation.id).where(Invitation.person_id == known.id).limit(1)
+        ):
             raise AnnotationError("this id came by another link; go on there", 403)
         return _bound(known, browser)
     name = f"{link.role}-{link.id}"

@@ -180,7 +180,7 @@ def withdraw_person(
         key, outside = person.outside_key or secrets.token_hex(), person.outside if is_owed else {}
         tries = person.training_tries
         row = Leaver(key=key, training_tries=tries, is_owed=is_owed, outside=outside)
-        row.owed = dict(owed or {})
+        row.owed = {**(owed or {}), "items": 0, "hours": 0.0}
         db.add(row)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key, person.password_hash = {}, None, None

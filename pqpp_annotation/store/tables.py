@@ -173,14 +173,14 @@ class Person(StudyTable):
 
 
 class Leaver(StudyTable):
-    """Who has left: kept apart from the person's row, so that nothing tells whose votes it has.
+    """Who has left: kept apart from the person's row; only what is owed may tell whose it was.
 
     Attributes:
         key: The `outside_key`, with which nobody comes again; any other for who had none.
         training_tries: Failed tries at the comprehension check.
         is_owed: Whether anything is to be paid.
         outside: Ids to pay by, as long as something is owed.
-        owed: What was worked, and what is owed for it, by the names of `Owed`.
+        owed: The amounts, by the names of `Owed`; items and hours are 0.
     """
 
     __tablename__ = "leaver"

@@ -106,7 +106,7 @@ def shown_of(db: Transaction, assignment: Row) -> ShownItem:
         assignment=assignment.id,
         prompt=item.prompt,
         images=tuple(
-            ShownImage(key, i.sha256, i.width, i.height, min(1.0, i.frame[3] - i.frame[1]))
+            ShownImage(key, i.sha256, i.width, i.height, i.frame[3] - i.frame[1])
             for key, i in shown.items()
         ),
         answers=current_answers(db, assignment.id),

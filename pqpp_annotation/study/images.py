@@ -91,7 +91,11 @@ def blind_copy(
         left, top = (image_size - width) // 2, (image_size - height) // 2
         frame = [one / image_size for one in (left, top, left + width, top + height)]
         canvas = images.new("RGB", (image_size, image_size), _BARS)
-        canvas.paste(image.resize((width, height), images.Resampling.LANCZOS), (left, top))
+        inside = [max(0, -round(at / scale)) for at in (left, top)]
+        box = (*inside, *(side - at for side, at in zip(size, inside, strict=True)))
+        shown = (min(width, image_size), min(height, image_size))
+        image = image.resize(shown, images.Resampling.LANCZOS, box)
+        canvas.paste(image, (max(0, left), max(0, top)))
         image = canvas
     kind = "PNG" if image_size is None else "JPEG"
     file = io.BytesIO()
@@ -128,6 +132,8 @@ def _in_srgb(image: Image, content: bytes) -> Image:
         try:
             own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
+            if mode == "L" and _difference(image, image.convert("L").convert("RGB")):
+                return image  # in colour: it is another file's profile
             transform = ImageCms.buildTransform(own, ImageCms.createProfile("sRGB"), mode, "RGB")
             steps = range(0, 256, 17)
             colours = bytes(n for red in steps for green in steps for blue in steps

@@ -10,50 +10,16 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
+from pqpp_backbones.prompt.numbers import UNITS
+from pqpp_backbones.prompt.word_lists import read_word_lists
 from pqpp_models.measures.nltk_resources import stopwords, wordnet
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-)
-_NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
+_NUMBERS = {word: number for number, word in enumerate((*UNITS, "twenty"))}
 _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "dozen": 12, "hundred": 100, "thousand": 1000}
-_NEGATING = "no not without none nothing never neither nor nobody cannot except lacking missing"
-_NEGATIONS = frozenset(_NEGATING.split())
-# Words of a line stand for one another.
-_PLACES = (
-    "left",
-    "right",
-    "above over atop",
-    "below under underneath beneath",
-    "behind",
-    "front before",
-    "between among amid",
-    "outside",
-    "top",
-    "bottom",
-    "across opposite",
-)
-_PLACE_OF = {word: line.split()[0] for line in _PLACES for word in line.split()}
-# What is asked of a machine, not of an image: a run of these words at the beginning, if one of them
-# asks, and light ones anywhere.
-_REQUESTS = (
-    "please pls plz can could would will want need wish like give show make create generate draw "
-    "paint produce render imagine looking see must should contain"
-)
-_ASKING = frozenset(_REQUESTS.split())
-_BESIDE_REQUESTS = (
-    "i i'm im i'd me my we you you'd u it to if for be is are were was there a an the some of with "
-    "which where that who showing containing contains image images picture pictures pic photo "
-    "photograph drawing"
-)
-_AROUND = frozenset(_BESIDE_REQUESTS.split())
-_LIGHT_WORDS = (
-    "please pls plz thx u would could should must im stand stands standing lie lies lying there "
-    "makes located within containing photo picture image pic next beside near inside"
-)
-_LIGHT = frozenset(_LIGHT_WORDS.split())
+_LISTS = read_word_lists(__file__, "meaning.txt")
+_ASKING, _AROUND, _LIGHT = (_LISTS[name] for name in ("asking", "around", "light"))
+_PLACE_OF = dict(pair.split("=") for pair in _LISTS["places"])
 _ENDINGS = ("y", "en", "ly", "ish", "ing", "ed", "s", "es")
 # Of a word for something special the more general one is so many steps away at most.
 _STEPS_UP = 3
@@ -168,7 +134,7 @@ def _is_content(word: str) -> bool:
 
 
 def _negates(word: str) -> bool:
-    return word in _NEGATIONS or word.endswith("n't")
+    return word in _LISTS["negations"] or word.endswith("n't")
 
 
 @lru_cache(maxsize=100_000)

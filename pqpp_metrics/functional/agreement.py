@@ -152,7 +152,8 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
     n, half = len(influences), math.nan
     if n > 1:
         half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
-    return {"gwet_ac1": value, "ci_low": value - half, "ci_high": min(1.0, value + half)}
+    high = value + half if value + half < 1 else 1.0 + 0 * half  # NaN stays
+    return {"gwet_ac1": value, "ci_low": value - half, "ci_high": high}
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
@@ -167,9 +168,9 @@ def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
         confidence: Of the intervals, above 0 and below 1.
 
     Returns:
-        dict: "icc" of one rater's ratings, at most 1, with "ci_low" and "ci_high"; "average" of
-        the mean of all raters, with "average_low" and "average_high". NaN where all ratings are
-        equal.
+        dict: "icc" of one rater's ratings, -1 to 1, with "ci_low" and "ci_high"; "average" of the
+        mean of all raters, minus infinity to 1, with "average_low" and "average_high". NaN where
+        all ratings are equal.
 
     Example:
         >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])
@@ -196,8 +197,9 @@ def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
         f, g = (fdtri(*two, (1 + confidence) / 2) for two in ((n - 1, freedom), (freedom, n - 1)))
         low = n * (between - f * error) / (f * others + n * between)
         high = n * (g * between - error) / (others + n * g * between)
-        ends = np.array([single, *((low, high) if others > 0 else (single, single))])
-        figures = (*ends, *(k * ends / (1 + (k - 1) * ends)))
+        ends = np.array([single, *((low, high) if others > 0 else (single, single))]).clip(-1, 1)
+        share = np.maximum(1 + (k - 1) * ends, 0)  # an average's end has none below minus infinity
+        figures = (*ends, *(k * ends / share))
     names = ("icc", "ci_low", "ci_high", "average", "average_low", "average_high")
     return dict(zip(names, map(float, figures), strict=True))
 

@@ -434,6 +434,8 @@ class StaticPredictor(CalibratedPredictor):
             )
         network = unprefixed("network.", tensors)
         pairs = None
+        if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
+            raise ModelError(f"{folder}: pairs, or their layer, lack; save or download it again")
         if counts := unprefixed("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

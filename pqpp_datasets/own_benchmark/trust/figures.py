@@ -36,11 +36,13 @@ class Agreement:
         parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
             group of prompts left out; 0 for those that the votes cannot tell apart from another.
         is_panel: Whether all annotators of a model judged all its prompts.
+        is_shared: Whether prompts have votes of several annotators; else nothing can be planned.
     """
 
     figures: Mapping[str, tuple[float, float, float]]
     parts: np.ndarray
     is_panel: bool
+    is_shared: bool
 
     @property
     def table(self) -> Figures:
@@ -125,12 +127,12 @@ def agreement_of(
     figures = {name: _interval(x) for name, x in zip(measures, columns, strict=True)}
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows)]
     size = [float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts]
-    if units < votes:
+    if units < cells:
         figures["ICC of a vote"] = _interval(_reliability(parts, 1, 1, 1))
         figures[f"ICC of {size[2]:.3g} votes"] = _interval(_reliability(parts, *size))
     known = {name: found for name, found in figures.items() if math.isfinite(found[0])}
     crossed = (np.bincount(base[np.unique(codes, return_index=True)[1]]) for codes in (unit, who))
-    return Agreement(known, parts, cells == np.vdot(*crossed))
+    return Agreement(known, parts, cells == np.vdot(*crossed), units < cells)
 
 
 def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:

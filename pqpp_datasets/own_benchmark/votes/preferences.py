@@ -196,16 +196,17 @@ def _choices_of(
         for role in roles
         for place, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
     }
-    own = np.where(turned, -value, value)
+    rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
     if "left" in rows:
         turned = turned ^ rows["left"].map(key_of).isin(_B).to_numpy()
-    rows = rows.assign(value=value, own=own, turned=turned, **pair).dropna(subset="value")
+    rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
         rows = once(table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats)
     table.raise_faults()
-    prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "own", "turned"))
+    prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    rows = rows.assign(counts=True).reset_index(drop=True)
+    value = np.where(rows["swapped"], -own, own)
+    rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators came: whom to trust cannot be checked")
         return rows, item, None
