@@ -93,10 +93,10 @@ def _of_json(value: Any) -> list[Any]:
     if isinstance(value.get("items"), list):
         items = [one for one in value["items"] if isinstance(one, dict)]
         both = [(one, meta) for one in items if isinstance(meta := one.pop("meta", None), dict)]
-        rows = [{**one, **meta} for one, meta in both if isinstance(meta.get("prompt"), str)]
-        return [{"prompt": "", **{name: str(cell) for name, cell in row.items()}} for row in rows]
+        known = [(one, meta) for one, meta in both if isinstance(meta.get("prompt"), str)]
+        return [{"prompt": "", **one, **meta} for one, meta in known]
     return [
-        {"prompt": one["p"], "key": name, **{key: str(one[key]) for key in one if key != "p"}}
+        {"prompt": one["p"], "key": name, **{key: one[key] for key in one if key != "p"}}
         for name, one in value.items()
         if isinstance(one, dict) and isinstance(one.get("p"), str) and "se" in one
     ]

@@ -186,7 +186,7 @@ def standings_of(
     agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
     proven = frozenset(votes.annotator_names[place] for place in np.flatnonzero(proofs(votes)))
     alike = -1.0
-    if len(rows) and votes.scale.level != "interval":
+    if agreed == agreed and votes.scale.level != "interval":
         alike = ac1_of(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]
     return Standings(votes, annotators, agreements, counted, proven, agreed, alike)
 

@@ -157,13 +157,6 @@ def test_a_linear_image_is_brought_to_srgb_whatever_its_profile_is_called():
     assert np.abs(np.asarray(shown).astype(int) - wanted)[bright].max() <= 6
 
 
-def test_cmyk_is_shown_in_rgb():
-    file = io.BytesIO()
-    Image.new("CMYK", (30, 20), (0, 255, 255, 0)).save(file, "JPEG", quality=95)
-    copy = blind(file.getvalue())
-    assert Image.open(io.BytesIO(copy.content)).convert("RGB").getpixel((15, 10))[0] > 200
-
-
 @pytest.mark.parametrize("kind", ["TIFF", "BMP", "AVIF"])
 def test_other_kinds_of_files_are_shown(kind):
     file, plain = io.BytesIO(), picture()

@@ -64,12 +64,6 @@ def test_what_is_told_or_a_defect_stays_as_it_is(error):
         raise error
 
 
-def test_whoever_interrupts_a_training_learns_how_it_goes_on(capsys):
-    with pytest.raises(KeyboardInterrupt), told_in_a_line():
-        raise KeyboardInterrupt
-    assert "goes on with --resume-from-checkpoint last" in capsys.readouterr().err
-
-
 def test_a_finished_model_is_not_replaced_unasked(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()

@@ -205,7 +205,7 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     assert list(prolific_rows(watch)) == [before]
     [row] = payment_rows(watch)
     paid = ("items", "for_items", "for_hours", "reason")
-    assert [row[name] for name in paid] == [4, 0.6, 0.05, "withdrawn"]
+    assert [row[name] for name in paid] == [0, 0.6, 0.05, "withdrawn"]
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
     assert "p1" not in str(rows(store, Person))
     for shared in (True, False):
@@ -222,6 +222,9 @@ def test_one_id_is_one_person_whatever_the_link(store):
     assert join(client, f"/join/{shared}", PROLIFIC_PID="p1").status_code == 303
     other = join(client, f"/join/{own}", PROLIFIC_PID="p1")
     assert "came by another link" in other.text and len(everybody(store)) == 1
+    stranger, [(third, _)] = client_of(store), make_links(store)
+    assert join(client_of(store), f"/join/{third}", PROLIFIC_PID="p2").status_code == 303
+    assert "came by another link" in join(stranger, f"/join/{shared}", PROLIFIC_PID="p2").text
 
 
 def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, caplog):
