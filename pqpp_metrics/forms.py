@@ -89,7 +89,7 @@ def plain(value: Any) -> Any:
         >>> plain({"scores": np.array([0.5]), "n": np.int64(1)})
         {'scores': [0.5], 'n': 1}
     """
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list):
         return [plain(part) for part in value]

@@ -108,7 +108,7 @@ class Metric:
         if cls.each is None:
             return cls.shaped(cls.function(*inputs, **options))
         rows = [cls.function(*row, **options) for row in zip(*inputs, strict=True)]
-        if not isinstance(rows[0], dict):
+        if not isinstance(rows[0], Mapping):
             return per_item(name, [float(row) for row in rows])
         kept = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept
         columns = {key: [row[key] for row in rows] for key in kept}
@@ -118,7 +118,7 @@ class Metric:
     def shaped(cls, result: Any) -> dict[str, Any]:
         """What the function returned as a dict, with the mean where the main value is an array."""
         name = cls.function.__name__
-        result = dict(result) if isinstance(result, dict) else {name: result}
+        result = dict(result) if isinstance(result, Mapping) else {name: result}
         if np.ndim(result[name]):
             return per_item(name, result.pop(name), **result)
         return plain(result)

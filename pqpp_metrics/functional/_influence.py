@@ -10,22 +10,13 @@ import math
 import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._inputs import require_between, require_choice
 from pqpp_metrics.functional._pairs import PairOrder, unit_deviations
 from pqpp_metrics.functional._studentised import reach
 
-# How an interval of a QPP measure is made: by influences, or as if the values were normal.
-INTERVALS = ("influence", "classic")
 # Fewer queries tell nothing about how much one moves the measure.
 LEAST_PAIRS = 4
 # A correlation beyond this is that of a line, but for rounding.
 _LINE = 1 - 1e-14
-
-
-def checked_confidence(confidence: float, interval: str) -> float:
-    """Return the level of an interval; raise for one that is none, and for an unknown way."""
-    require_choice("interval", interval, INTERVALS)
-    return require_between("confidence", confidence, 0, 1)
 
 
 def correlation_interval(

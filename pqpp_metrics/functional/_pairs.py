@@ -1,7 +1,6 @@
 """Pairs of a predicted and a true value: their linear correlation, their ties and ranks."""
 
-from collections import Counter
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong_shape
-from pqpp_metrics.functional._sums import Sums, correlation_of, squares_of, sums_of
 
 
 def paired_values(
@@ -23,13 +21,11 @@ def paired_values(
     return values
 
 
-def ordered_pairs(
-    predictions: Values, references: Values, tie_tolerance: float
-) -> list["PairOrder"]:
-    """The order of predicted and of true values, checked as in `paired_values`."""
+def merged_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Any]:
+    """Predicted and true values with ties merged, checked as in `paired_values`."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     pairs = paired_values(predictions, references)
-    return [PairOrder(merge_ties(side, tolerance)) for side in pairs]
+    return [merge_ties(side, tolerance) for side in pairs]
 
 
 def is_constant(values: NDArray[Any]) -> bool:
@@ -37,51 +33,44 @@ def is_constant(values: NDArray[Any]) -> bool:
     return bool((values == values[0]).all())
 
 
-def summed(
-    sums: Callable[[Floats, Floats], Sums], predictions: Values, references: Values, least: int = 2
-) -> tuple[list[Floats], Sums]:
-    """The checked pairs, and their sums."""
-    pairs = paired_values(predictions, references, least)
-    return pairs, sums(*pairs)
-
-
-def moments_of(x: Floats, y: Floats) -> Sums:
-    """What Pearson's r needs."""
-    return sums_of(x=x, y=y)
-
-
-def square_sums(x: Floats, y: Floats) -> Sums:
-    """What the RMSE needs."""
-    return Counter({**sums_of(x=x, y=y), **squares_of(_errors(x, y))})
-
-
-def error_sums(x: Floats, y: Floats) -> Sums:
-    """What the MAE needs."""
-    return sums_of(a=np.abs(_errors(x, y)))
-
-
-def _errors(x, y):
+def pair_errors(predictions: Values, references: Values) -> tuple[Floats, Floats, Floats]:
+    """Check predicted and true values of at least one pair; return them and their differences."""
+    x, y = paired_values(predictions, references, least=1)
     with np.errstate(over="ignore"):
         errors = x - y
     if not np.isfinite(errors).all():
         raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
-    return errors
+    return x, y, errors
 
 
 def pearson_correlation(x: Floats, y: Floats) -> float:
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
-    return correlation_of(moments_of(x, y))
+    if is_constant(x) or is_constant(y):
+        return math.nan
+    x, y = _deviations(x), _deviations(y)
+    product, x_square, y_square = (
+        float(np.einsum("i,i", *both)) for both in ((x, y), (x, x), (y, y))
+    )
+    r = product / math.sqrt(x_square * y_square)
+    return min(1.0, max(-1.0, r))
 
 
 def unit_deviations(values: Floats) -> Floats:
     """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
-    # Powers of two rescale exactly, so no sum or square can overflow or vanish.
-    values = _to_unit_range(values)
-    deviations = _to_unit_range(values - values.mean(axis=-1, keepdims=True))
-    # Values that differ in their last digits only: the first mean was rounded to one of them.
-    deviations = deviations - deviations.mean(axis=-1, keepdims=True)
+    deviations = _deviations(values)
     length = np.sqrt((deviations * deviations).sum(axis=-1, keepdims=True))
     return deviations / np.where(length > 0, length, 1.0)
+
+
+def _deviations(values):
+    """Deviations from the mean along the last axis, times a power of two."""
+    # Powers of two rescale exactly, so no sum or square can overflow or vanish.
+    deviations = _to_unit_range(values)
+    deviations -= deviations.mean(axis=-1, keepdims=True)
+    _to_unit_range(deviations, out=deviations)
+    # Values that differ in their last digits only: the first mean was rounded to one of them.
+    deviations -= deviations.mean(axis=-1, keepdims=True)
+    return deviations
 
 
 def scaled_deviations(values: Floats) -> Floats:
@@ -92,9 +81,10 @@ def scaled_deviations(values: Floats) -> Floats:
     return deviations / np.where(size > 0, size, 1.0)
 
 
-def _to_unit_range(values):
+def _to_unit_range(values, out=None):
     """Scale by a power of two so that the largest absolute value of a row lies in [0.5, 1)."""
-    return np.ldexp(values, -np.frexp(np.abs(values).max(axis=-1, keepdims=True))[1])
+    highest, lowest = values.max(axis=-1, keepdims=True), values.min(axis=-1, keepdims=True)
+    return np.ldexp(values, -np.frexp(np.maximum(highest, -lowest))[1], out=out)
 
 
 # Float noise is no order: differences up to this share of the values' range are ties.

@@ -1,24 +1,21 @@
 """How well predicted performance agrees with the true one, over queries or prompts.
 
 PQPP, section 3.3. Predictions and references are any finite numbers, shape (n,), at least two. Each
-result is a dict: the value under the function's name, the two-sided p-value against no association,
-a confidence interval and the number of pairs. `interval` is "influence" (default), on the scale of
-Fisher's z with each pair's influence on it, which assumes no distribution, or "classic", Fisher's z
-with a variance that holds for bivariate normal pairs only. How often each covers the true value is
-in benchmarks/calibration.md.
+result has `.statistic`, `.pvalue` (two-sided, against no association), `.interval(confidence)` and
+`.n`, and is a mapping of the same. The interval is computed when it is read. `interval` is
+"influence" (default), on the scale of Fisher's z with each pair's influence on it, which assumes no
+distribution; "classic", Fisher's z with a variance that holds for bivariate normal pairs only; or
+"none". How often each covers the true value is in benchmarks/calibration.md.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 
-import numpy as np
-
 from pqpp_metrics.functional import _influence, _inputs, _pairs
-from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._sums import correlation_of
+from pqpp_metrics.functional._result import Result
 
 
 def student_t_p_value(r: float, n: int) -> float:
@@ -57,7 +54,7 @@ def student_t_p_value(r: float, n: int) -> float:
 
 def pearson_qpp(
     predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
-) -> dict[str, float]:
+) -> Result:
     """Pearson correlation between predicted and true performance.
 
     PQPP, section 3.3. The p-value is that of Student's t-test. The classic interval is Fisher's z
@@ -65,11 +62,11 @@ def pearson_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default; a pair's influence is what leaving it out changes) or
-            "classic".
+        interval: "influence" (default; a pair's influence is what leaving it out changes),
+            "classic" or "none".
 
     Returns:
-        dict with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
+        `Result` with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no correlation: the value, p and interval are NaN. With fewer than 4 pairs the
         interval is NaN. It is [-1, 1] where all pairs but one are constant on a side.
 
@@ -78,33 +75,35 @@ def pearson_qpp(
         >>> round(result["pearson_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.2, 4)
     """
-    pairs, sums = _pairs.summed(_pairs.moments_of, predictions, references)
-    r, n = correlation_of(sums), sums[""]
-    tested = {"pearson_qpp": r, "p_value": student_t_p_value(r, n)}
-    return tested | _interval(
-        r, n, confidence, interval, lambda: _influence.of_pearson(*pairs)[1], variance=1.0, lost=3
-    )
+    x, y = _pairs.paired_values(predictions, references)
+    r, n = _pairs.pearson_correlation(x, y), len(x)
+    ends = _ends(r, n, interval, lambda: _influence.of_pearson(x, y)[1], variance=1.0, lost=3)
+    return Result.checked("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
-def _interval(value, n, confidence, interval, influences, variance, lost):
-    """The interval of a correlation on the scale of Fisher's z, NaN for too few pairs, and n.
+def _ends(value, n, interval, influences, variance, lost):
+    """The function of a level that gives a correlation's interval; NaN for too few pairs.
 
-    By the influences of the pairs on z, which is called for them, or, if it is classic, by the
-    variance of z, which is `variance` / (n - `lost`). A value of 1 or -1 has an infinite z, and the
-    interval is that single point.
+    By the influences of the pairs on Fisher's z, which is called for them, or, if it is classic, by
+    the variance of z, which is `variance` / (n - `lost`). A value of 1 or -1 has an infinite z, and
+    the interval is that single point.
     """
-    from scipy.special import ndtri
 
-    confidence = _influence.checked_confidence(confidence, interval)
-    low = high = math.nan
-    if interval == "influence" and not math.isnan(value):
-        low, high = _influence.correlation_interval(value, influences(), confidence)
-    elif abs(value) >= 1 and n > lost:
-        low = high = value
-    elif n > lost and not math.isnan(value):
+    def ends(confidence):
+        if math.isnan(value):
+            return math.nan, math.nan
+        if interval == "influence":
+            return _influence.correlation_interval(value, influences(), confidence)
+        if n <= lost:
+            return math.nan, math.nan
+        if abs(value) >= 1:
+            return value, value
+        from scipy.special import ndtri
+
         reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance / (n - lost))
-        low, high = (math.tanh(math.atanh(value) + by) for by in (-reach, reach))
-    return {"ci_low": low, "ci_high": high, "n": n}
+        return tuple(math.tanh(math.atanh(value) + by) for by in (-reach, reach))
+
+    return ends
 
 
 def spearman_qpp(
@@ -113,7 +112,7 @@ def spearman_qpp(
     confidence: float = 0.95,
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
-) -> dict[str, float]:
+) -> Result:
     """Spearman rank correlation between predicted and true performance.
 
     Pearson's r of the ranks, ties sharing the mean of theirs. The p-value is Student's
@@ -124,10 +123,10 @@ def spearman_qpp(
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
-        interval: "influence" (default) or "classic".
+        interval: "influence" (default), "classic" or "none".
 
     Returns:
-        dict with "spearman_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
+        `Result` with "spearman_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no order: the value, p and interval are NaN. With fewer than 4 pairs the
         interval is NaN.
 
@@ -136,18 +135,11 @@ def spearman_qpp(
         >>> round(result["spearman_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.9, 0.037, 5)
     """
-    x, y = _pairs.ordered_pairs(predictions, references, tie_tolerance)
-    r = _pairs.pearson_correlation(x.ranks, y.ranks)
-    tested = {"spearman_qpp": r, "p_value": student_t_p_value(r, len(x.ranks))}
-    return tested | _interval(
-        r,
-        len(x.ranks),
-        confidence,
-        interval,
-        lambda: _influence.of_spearman(x, y)[1],
-        variance=1.06,
-        lost=3,
-    )
+    sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
+    x, y = (_pairs.PairOrder(side) for side in sides)
+    r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
+    ends = _ends(r, n, interval, lambda: _influence.of_spearman(x, y)[1], variance=1.06, lost=3)
+    return Result.checked("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def kendall_qpp(
@@ -156,7 +148,7 @@ def kendall_qpp(
     confidence: float = 0.95,
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
-) -> dict[str, float]:
+) -> Result:
     """Kendall rank correlation tau-b between predicted and true performance.
 
     PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
@@ -168,10 +160,10 @@ def kendall_qpp(
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
-        interval: "influence" (default) or "classic".
+        interval: "influence" (default), "classic" or "none".
 
     Returns:
-        dict with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
+        `Result` with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no order: the value, p and interval are NaN. With fewer than 4 pairs (classic: 5)
         the interval is NaN.
 
@@ -180,68 +172,17 @@ def kendall_qpp(
         >>> round(result["kendall_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.083, 5)
     """
-    x, y = _pairs.ordered_pairs(predictions, references, tie_tolerance)
+    from scipy.stats import kendalltau
+
+    sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
     tau = p = math.nan
-    if not _pairs.is_constant(x.ranks) and not _pairs.is_constant(y.ranks):
-        agree = _influence.order_agreements(x, y)
-        tau, p = _tau_and_p_value(agree, x.ranks, y.ranks)
-    return {"kendall_qpp": tau, "p_value": p} | _interval(
-        tau,
-        len(x.ranks),
-        confidence,
-        interval,
-        lambda: _influence.of_kendall(agree, x, y)[1],
-        variance=0.437,
-        lost=4,
-    )
+    if not any(map(_pairs.is_constant, sides)):
+        tau, p = map(float, kendalltau(*sides))
+    n = len(sides[0])
 
+    def influences():
+        orders = [_pairs.PairOrder(side) for side in sides]
+        return _influence.of_kendall(_influence.order_agreements(*orders), *orders)[1]
 
-# Up to so many pairs without ties every order of them is counted; beyond, the normal law holds.
-_COUNTED = 33
-
-
-def _tau_and_p_value(agreements: Floats, x_ranks: Floats, y_ranks: Floats) -> tuple[float, float]:
-    """tau-b and its two-sided p-value against no association.
-
-    Exact for up to 33 pairs without ties, or where all but one of the pairs of pairs agree or
-    disagree; else by the normal law with the variance under ties (Kendall, "Rank Correlation
-    Methods", 4th edition, 1970, chapters 4 and 5).
-
-    Args:
-        agreements: For each pair the number of pairs that are ordered as it is less that of those
-            that are not, (n,).
-        x_ranks: Average ranks, (n,), not all the same.
-        y_ranks: The same.
-    """
-    n = len(agreements)
-    surplus = float(agreements.sum()) / 2
-    counts = (np.bincount((2 * ranks).astype(np.int64)) for ranks in (x_ranks, y_ranks))
-    x_ties, y_ties = (number[number > 1] for number in counts)
-    x_differ, y_differ = (n * (n - 1) - int((t * (t - 1)).sum()) for t in (x_ties, y_ties))
-    # Without a square root where there is a choice: a perfect order is 1 exactly.
-    scale = x_differ if x_differ == y_differ else math.sqrt(x_differ) * math.sqrt(y_differ)
-    tau = min(1.0, max(-1.0, 2 * surplus / scale))
-    if not len(x_ties) and not len(y_ties):
-        rarer = round((n * (n - 1) / 2 - abs(surplus)) / 2)
-        if n <= _COUNTED or rarer <= 1:
-            # Twice the share of the orders of n with at most so many pairs out of order.
-            if rarer <= 1:  # one order has none, n - 1 have one
-                logarithm = math.log(2 * (n if rarer else 1)) - math.lgamma(n + 1)
-                return tau, min(1.0, math.exp(logarithm))
-            orders = [1] + [0] * rarer
-            for size in range(2, n + 1):
-                sums = [0, *itertools.accumulate(orders)]
-                orders = [sums[k + 1] - sums[max(0, k + 1 - size)] for k in range(rarer + 1)]
-            return tau, min(1.0, 2 * sum(orders) / math.factorial(n))
-    return tau, math.erfc(abs(surplus) / math.sqrt(2 * _variance(n, x_ties, y_ties)))
-
-
-def _variance(n, x_ties, y_ties):
-    """The variance of agreements less disagreements, under no association and these ties."""
-    m = n * (n - 1.0)
-    x, y = x_ties.astype(np.float64), y_ties.astype(np.float64)
-    twos = [(t * (t - 1)).sum() for t in (x, y)]
-    threes = [(t * (t - 1) * (t - 2)).sum() for t in (x, y)]
-    fives = [(t * (t - 1) * (2 * t + 5)).sum() for t in (x, y)]
-    variance = (m * (2 * n + 5) - sum(fives)) / 18 + twos[0] * twos[1] / (2 * m)
-    return variance + (threes[0] * threes[1] / (9 * m * (n - 2)) if n > 2 else 0.0)
+    ends = _ends(tau, n, interval, influences, variance=0.437, lost=4)
+    return Result.checked("kendall_qpp", tau, p, n, confidence, interval, ends)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from pqpp_metrics.functional import _pairs, correlation
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._influence import LEAST_PAIRS, checked_confidence, of_rmse, of_smare
+from pqpp_metrics.functional._influence import LEAST_PAIRS, of_rmse, of_smare
 from pqpp_metrics.functional._inputs import alike_floats, as_list, require_choice
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
+from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import LONG_TAILED, mean_interval, reach
 from pqpp_metrics.functional._studentised import interval as interval_of
-from pqpp_metrics.functional._sums import correlation_of, root_of_ratio, share_of_mean, unit_of
 
 
 def smare(
@@ -28,7 +28,7 @@ def smare(
     confidence: float = 0.95,
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
-) -> dict[str, Any]:
+) -> Result:
     """Scaled mean absolute rank error: the mean absolute difference of both ranks, over n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
@@ -43,10 +43,10 @@ def smare(
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
-        interval: "influence" (default) or "classic".
+        interval: "influence" (default), "classic" or "none".
 
     Returns:
-        dict with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
+        `Result` with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
         "ci_low", "ci_high", "n", and "scores", the scaled error of each query. A constant input
         has no order: all but n is NaN. Ties short of that make errors smaller, not larger. With
         fewer than 4 pairs the interval is NaN.
@@ -56,25 +56,36 @@ def smare(
         >>> result["smare"], round(result["p_value"], 3)
         (0.125, 0.15)
     """
-    confidence = checked_confidence(confidence, interval)
-    orders = _pairs.ordered_pairs(predictions, references, tie_tolerance)
+    sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
+    orders = [_pairs.PairOrder(side) for side in sides]
     x, y = (order.ranks for order in orders)
     n = len(x)
     scores = np.abs(x - y) / n
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         scores[:] = math.nan
     value = float(scores.mean())
-    if interval == "classic":  # Student's t, as if the errors were independent
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(n - 1, (1 + confidence) / 2) * scores.std(ddof=1)) / math.sqrt(n)
-    else:
-        half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
-    low, high = value - half, value + half
     mean, variance = _over_all_pairings(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
-    p, low, high = math.erfc(abs(z) / math.sqrt(2)), max(low, 0.0), min(high, 0.5)
-    return {"smare": value, "p_value": p, "ci_low": low, "ci_high": high, "n": n, "scores": scores}
+
+    def ends(confidence):
+        if interval == "classic":  # Student's t, as if the errors were independent
+            half = value * _share_of_mean(scores, confidence)
+        else:
+            half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
+        return max(value - half, 0.0), min(value + half, 0.5)
+
+    p = math.erfc(abs(z) / math.sqrt(2))
+    return Result.checked("smare", value, p, n, confidence, interval, ends, scores)
+
+
+def _share_of_mean(values, confidence):
+    """Half the length of Student's t interval of a mean of values >= 0, as a share of the mean."""
+    from scipy.special import stdtrit
+
+    n, mean = len(values), values.mean()
+    if n < 2 or not mean:
+        return 0.0 if n > 1 else math.nan
+    return float(stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / mean) / math.sqrt(n)
 
 
 def _over_all_pairings(x, y):
@@ -103,7 +114,7 @@ def _mean_distances(at, values, weights):
 
 def rmse_qpp(
     predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
-) -> dict[str, float]:
+) -> Result:
     """Root mean squared error of predicted against true performance, in their unit.
 
     The p-value is two-sided against predictions that are paired with the references at random;
@@ -113,12 +124,12 @@ def rmse_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default) or "classic". A pair's influence is what leaving it out
-            changes. Their skewness is allowed for as in `mean_intervals`, 2.5 times, because a
-            sample shows too little of long tails; benchmarks/calibration.md has the coverage.
+        interval: "influence" (default), "classic" or "none". A pair's influence is what leaving
+            it out changes. Their skewness is allowed for as in `mean_intervals`, 2.5 times, because
+            a sample shows too little of long tails; benchmarks/calibration.md has the coverage.
 
     Returns:
-        dict with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
+        `Result` with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
         "ci_high", "n". With fewer than 4 pairs the interval is NaN, and of one pair p is.
 
     Example:
@@ -126,23 +137,28 @@ def rmse_qpp(
         >>> round(result["rmse_qpp"], 4), result["n"]
         (1.1547, 3)
     """
-    confidence = checked_confidence(confidence, interval)
-    pairs, sums = _pairs.summed(_pairs.square_sums, predictions, references, least=1)
-    n, low, high = sums[""], math.nan, math.nan
-    value = root_of_ratio(sums["s"], n * unit_of(4))
-    if interval == "classic" and n > 1:
-        reached = share_of_mean(n, sums["s"], sums["ss"], confidence)
-        low, high = (value * math.sqrt(max(1 + by, 0.0)) for by in (-reached, reached))
-    elif interval == "influence" and n >= LEAST_PAIRS:
-        low, high = interval_of(value, of_rmse(pairs[0] - pairs[1])[1], confidence, LONG_TAILED)
-    p = correlation.student_t_p_value(correlation_of(sums), n) if n > 1 else math.nan
-    tested = {"rmse_qpp": value, "p_value": p}
-    return tested | {"ci_low": float(np.maximum(low, 0.0)), "ci_high": high, "n": n}
+    x, y, errors = _pairs.pair_errors(predictions, references)
+    n, (rmse, influences) = len(errors), of_rmse(errors)
+    value = float(rmse)
+
+    def ends(confidence):
+        if interval == "classic" and n > 1:
+            half = _share_of_mean((errors / (np.abs(errors).max() or 1.0)) ** 2, confidence)
+            return tuple(value * math.sqrt(max(1 + by, 0.0)) for by in (-half, half))
+        if n < LEAST_PAIRS:
+            return math.nan, math.nan
+        low, high = interval_of(value, influences, confidence, LONG_TAILED)
+        return float(np.maximum(low, 0.0)), float(high)
+
+    p = math.nan
+    if n > 1:
+        p = correlation.student_t_p_value(_pairs.pearson_correlation(x, y), n)
+    return Result.checked("rmse_qpp", value, p, n, confidence, interval, ends)
 
 
 def mae_qpp(
     predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
-) -> dict[str, float]:
+) -> Result:
     """Mean absolute error of predicted against true performance, in their unit.
 
     Beside the RMSE it counts a large error no more than several small ones of the same sum
@@ -151,31 +167,32 @@ def mae_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default), that of `mean_intervals` of the absolute errors, or
-            "classic", Student's t interval of their mean.
+        interval: "influence" (default), that of `mean_intervals` of the absolute errors;
+            "classic", Student's t interval of their mean; or "none".
 
     Returns:
-        dict with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". Whether the
-        predictions are better than chance is told by the p-values of the other measures.
+        `Result` with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". Whether
+        the predictions beat chance is told by the p-values of the other measures.
 
     Example:
         >>> result = mae_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
         >>> result["mae_qpp"], result["n"]
         (1.0, 3)
     """
-    confidence = checked_confidence(confidence, interval)
-    pairs, sums = _pairs.summed(_pairs.error_sums, predictions, references, least=1)
-    n, low, high = sums[""], math.nan, math.nan
-    value = sums["a"] / (n * unit_of(1))
-    if interval == "classic" and n > 1:
-        reached = share_of_mean(n, sums["a"], sums["aa"], confidence)
-        low, high = value * (1 - reached), value * (1 + reached)
-    elif interval == "influence":
-        low, high = mean_interval(np.sort(np.abs(pairs[0] - pairs[1])), confidence)
-    return {"mae_qpp": value, "ci_low": float(np.maximum(low, 0.0)), "ci_high": high, "n": n}
+    errors = np.sort(np.abs(_pairs.pair_errors(predictions, references)[2]))
+    value = float(errors.mean())
+
+    def ends(confidence):
+        if interval == "classic":
+            half = value * _share_of_mean(errors, confidence)
+            return max(value - half, 0.0), value + half
+        low, high = mean_interval(errors, confidence)
+        return float(np.maximum(low, 0.0)), float(high)
+
+    return Result.checked("mae_qpp", value, None, len(errors), confidence, interval, ends)
 
 
-QPP_MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
+QPP_MEASURES: dict[str, Callable[..., Result]] = {
     "pearson": correlation.pearson_qpp,
     "spearman": correlation.spearman_qpp,
     "kendall": correlation.kendall_qpp,
@@ -192,7 +209,7 @@ def qpp_report(
     measures: Sequence[str] = tuple(QPP_MEASURES),
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
-) -> dict[str, dict[str, float]]:
+) -> dict[str, Result]:
     """Pearson, Spearman, Kendall, sMARE and RMSE of a predictor, with intervals and p-values.
 
     PQPP, section 3.3, reports Pearson and Kendall; the others are those of the QPP literature.
@@ -201,12 +218,12 @@ def qpp_report(
         confidence: Level of the intervals, between 0 and 1.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As for `kendall_qpp`, in the measures of ranks.
-        interval: "influence" (default), which assumes no distribution, or "classic", Fisher's z
-            and Student's t.
+        interval: "influence" (default), which assumes no distribution; "classic", Fisher's z and
+            Student's t; or "none".
 
     Returns:
         dict of "pearson_qpp", "spearman_qpp", "kendall_qpp", "smare" and "rmse_qpp", each the
-        dict that the function of this name returns, without sMARE's scores of single queries.
+        `Result` of the function of this name, without sMARE's scores of single queries.
 
     Raises:
         MetricInputError: as `pearson_qpp`, or an unknown measure.
@@ -222,8 +239,7 @@ def qpp_report(
         measure = QPP_MEASURES[name]
         ranks = {"tie_tolerance": tie_tolerance} if name in OF_RANKS else {}
         result = measure(predictions, references, confidence, interval=interval, **ranks)
-        result.pop("scores", None)
-        report[measure.__name__] = result
+        report[measure.__name__] = replace(result, scores=None)
     return report
 
 
@@ -267,6 +283,5 @@ def qpp_values(
         pair = x[known, column], y[known, column]
         report = qpp_report(*pair, measures=measures, tie_tolerance=tie_tolerance)
         for name in measures:
-            function = QPP_MEASURES[name].__name__
-            values[name][column] = report[function][function]
+            values[name][column] = report[QPP_MEASURES[name].__name__].statistic
     return values

@@ -288,7 +288,7 @@ def _result(
     report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
-        figures_of = report.get(f"{name}_qpp", {})
+        figures_of: Mapping[str, Any] = report.get(f"{name}_qpp", {})
         figures[name] = figures_of.get(f"{name}_qpp", math.nan)
         for field_, key in (("p", "p_value"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
             figures[f"{name}_{field_}"] = figures_of.get(key, math.nan)

@@ -6,7 +6,15 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_metrics.functional import kendall_qpp, pearson_qpp, spearman_qpp, student_t_p_value
+from pqpp_metrics.errors import MetricInputError
+from pqpp_metrics.functional import (
+    kendall_qpp,
+    pearson_qpp,
+    rmse_qpp,
+    smare,
+    spearman_qpp,
+    student_t_p_value,
+)
 
 METRICS = [pearson_qpp, spearman_qpp, kendall_qpp]
 
@@ -89,8 +97,24 @@ def test_student_t():
 def test_a_constant_has_no_correlation(metric, swap, constant):
     x, y = [constant] * 6, [1, 2, 3, 4, 5, 6]
     result = metric(y, x) if swap else metric(x, y)
-    assert result.pop("n") == 6
-    assert all(math.isnan(value) for value in result.values())
+    assert result.n == 6
+    assert all(math.isnan(value) for key, value in result.items() if key != "n")
+
+
+@pytest.mark.parametrize("metric", [*METRICS, smare, rmse_qpp])
+def test_an_interval_is_computed_when_it_is_read(metric):
+    x, y = np.random.default_rng(3).normal(size=(2, 40))
+    result = metric(x, y, confidence=0.9)
+    assert result.interval() == (result["ci_low"], result["ci_high"]) == result.interval(0.9)
+    wider = result.interval(0.99)
+    assert wider[0] <= result["ci_low"] <= result.statistic <= result["ci_high"] <= wider[1]
+    bare = metric(x, y, interval="none")
+    assert (bare.statistic, bare.pvalue, bare.n) == (result.statistic, result.pvalue, 40)
+    assert "ci_low" not in bare and dict(bare).keys() <= dict(result).keys()
+    with pytest.raises(ValueError):
+        bare.interval()
+    with pytest.raises(MetricInputError, match="confidence"):
+        result.interval(1.5)
 
 
 def students_t_interval(influences, confidence=0.95):

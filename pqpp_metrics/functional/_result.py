@@ -1,0 +1,95 @@
+"""What a QPP measure returns: a value with its p-value, and an interval made when it is read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pqpp_metrics.functional._inputs import require_between, require_choice
+
+# How an interval of a QPP measure is made: by influences, as if the values were normal, or not.
+INTERVALS = ("influence", "classic", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Mapping[str, Any]):
+    """A measure of paired values; also a mapping, as evaluate wants it.
+
+    The interval is computed when it is first read, because it may cost more than the measure.
+    Keys are the measure's name, "p_value" if it has one, "ci_low" and "ci_high" unless the interval
+    is "none", "n", and "scores" if each pair has a value.
+
+    Attributes:
+        name: The measure.
+        statistic: Its value.
+        pvalue: Two-sided; None for a measure without a test.
+        n: The number of pairs.
+        confidence: The level of "ci_low" and "ci_high".
+        bounds: Returns both ends of the interval of a level; None for "none".
+        scores: The values of single pairs.
+
+    Example:
+        >>> from pqpp_metrics.functional import kendall_qpp
+        >>> result = kendall_qpp([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
+        >>> round(result.statistic, 3), round(result.pvalue, 3), result["n"]
+        (0.8, 0.083, 5)
+        >>> result.interval() == (result["ci_low"], result["ci_high"])
+        True
+    """
+
+    name: str
+    statistic: float
+    pvalue: float | None
+    n: int
+    confidence: float
+    bounds: Callable[[float], tuple[float, float]] | None = field(repr=False)
+    scores: Any = field(default=None, repr=False)
+
+    @classmethod
+    def checked(
+        cls,
+        name: str,
+        statistic: float,
+        pvalue: float | None,
+        n: int,
+        confidence: float,
+        interval: str,
+        bounds: Callable[[float], tuple[float, float]],
+        scores: Any = None,
+    ) -> "Result":
+        """Make a result; raise for a level or a kind of interval that is not allowed."""
+        require_choice("interval", interval, INTERVALS)
+        confidence = require_between("confidence", confidence, 0, 1)
+        made = bounds if interval != "none" else None
+        return cls(name, statistic, pvalue, n, confidence, made, scores)
+
+    def interval(self, confidence: float | None = None) -> tuple[float, float]:
+        """Return the lower and the upper end of the interval, by default at its own level."""
+        if self.bounds is None:
+            raise ValueError("computed with interval='none'; leave it out")
+        if confidence is None:
+            return self._own
+        return self.bounds(require_between("confidence", confidence, 0, 1))
+
+    @cached_property
+    def _own(self) -> tuple[float, float]:
+        return self.bounds(self.confidence) if self.bounds else (float("nan"), float("nan"))
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        if key in ("ci_low", "ci_high"):
+            return self._own[key == "ci_high"]
+        return getattr(self, {self.name: "statistic", "p_value": "pvalue"}.get(key, key))
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        keys = [self.name, *["p_value"] * (self.pvalue is not None)]
+        keys += ["ci_low", "ci_high"] * (self.bounds is not None)
+        return [*keys, "n", *["scores"] * (self.scores is not None)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
