@@ -49,7 +49,7 @@ def _one_by_one(metrics, scores, relevance):
 
 
 def _together(metrics, scores, relevance):
-    return evaluate_rankings(scores, relevance, list(metrics))
+    return evaluate_rankings(scores=scores, relevance=relevance, measures=list(metrics))
 
 
 def _from_memory(name, metrics, aim, compute, share, scores, relevance, run, judged):
@@ -136,5 +136,7 @@ def _parse_and_evaluate(run, qrels):
 def _read_and_compute(run, qrels):
     found = rankings(run, qrels)
     left = found.unretrieved
-    values = evaluate_rankings(found.scores, found.relevance, list(FOUR), unretrieved=left)
+    values = evaluate_rankings(
+        scores=found.scores, relevance=found.relevance, measures=list(FOUR), unretrieved=left
+    )
     return found.query_ids, values

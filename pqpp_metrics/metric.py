@@ -104,10 +104,14 @@ class Metric:
     @classmethod
     def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """The function's result, or those of every row, as a dict of plain values."""
-        name = cls.function.__name__
+        name, parameters = cls.function.__name__, inspect.signature(cls.function).parameters
+
+        def call(values):
+            return cls.function(**dict(zip(parameters, values, strict=False)), **options)
+
         if cls.each is None:
-            return cls.shaped(cls.function(*inputs, **options))
-        rows = [cls.function(*row, **options) for row in zip(*inputs, strict=True)]
+            return cls.shaped(call(inputs))
+        rows = [call(row) for row in zip(*inputs, strict=True)]
         if not isinstance(rows[0], Mapping):
             return per_item(name, [float(row) for row in rows])
         kept = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept

@@ -262,8 +262,10 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
             # A place that no result fills ranks behind all results and is not relevant.
             ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)
-            precision[model][table.index] = precision_at_k(ranked, relevance, k=options.k)
-            ranks[model][table.index] = reciprocal_rank(ranked, relevance)
+            precision[model][table.index] = precision_at_k(
+                scores=ranked, relevance=relevance, k=options.k
+            )
+            ranks[model][table.index] = reciprocal_rank(scores=ranked, relevance=relevance)
     relevant = np.bincount(pairs // size, minlength=prompts)[np.unique(vote_query)]
     notes = tuple(dict.fromkeys((*run.notes, *vote.notes)))
     return Retrieval(precision, ranks, relevant, len(run_query), len(vote_query), notes)

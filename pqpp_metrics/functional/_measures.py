@@ -140,5 +140,7 @@ def measured(
     for members in groups.values():
         given = ranking_inputs(scores, relevance, replace(rules, **members[0].rules))
         for measure in members:
-            values[measure.label] = to_numpy(measure.function(given, None, **measure.options))
+            values[measure.label] = to_numpy(
+                measure.function(scores=given, relevance=None, **measure.options)
+            )
     return {measure.label: values[measure.label] for measure in measures}

@@ -22,6 +22,7 @@ _LARGEST = 1e290
 
 
 def evaluate_rankings(
+    *,
     scores: Values,
     relevance: Values,
     measures: str | Iterable[str],
@@ -55,7 +56,8 @@ def evaluate_rankings(
         MetricInputError: an unknown measure, with those that are like it; what a measure refuses.
 
     Example:
-        >>> found = evaluate_rankings([[3, 2, 1]], [[0, 2, 1]], "rr, ndcg@10, P_2")
+        >>> ranked = {"scores": [[3, 2, 1]], "relevance": [[0, 2, 1]]}
+        >>> found = evaluate_rankings(**ranked, measures="rr, ndcg@10, P_2")
         >>> {name: values.round(4).tolist() for name, values in found.items()}
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """

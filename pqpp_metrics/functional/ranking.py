@@ -1,9 +1,9 @@
 """How well a ranking puts relevant documents first: one value for each query.
 
-Every function takes scores, any finite numbers, and relevance, (queries, documents); for torch
-tensors the values come back as one, else in numpy. A query without a relevant document scores 0, as
-in trec_eval. A query's documents are ranked by falling score. Documents with equal scores have
-no order of their own; `ties` says what is done about it:
+Every function takes `scores`, any finite numbers, and `relevance`, (queries, documents), by name:
+scikit-learn has the other order. Torch tensors give a tensor, all else numpy. A query without a
+relevant document scores 0, as in trec_eval. A query's documents are ranked by falling score; `ties`
+says what is done about equal ones:
 
 - "expected" (default): the exact expected value over all orders of the tied documents, which
   does not depend on how the documents happen to be stored (McSherry and Najork, "Computing
@@ -40,6 +40,7 @@ from pqpp_metrics.functional._rankings.ranked import chance_of_any, relevant_in_
 
 
 def reciprocal_rank(
+    *,
     scores: Values,
     relevance: Values,
     k: int | None = None,
@@ -63,7 +64,8 @@ def reciprocal_rank(
         float64 array (queries,), each in [0, 1].
 
     Example:
-        >>> reciprocal_rank([[0.9, 0.8, 0.1], [0.5, 0.5, 0.1]], [[0, 1, 0], [0, 1, 0]]).tolist()
+        >>> scores = [[0.9, 0.8, 0.1], [0.5, 0.5, 0.1]]
+        >>> reciprocal_rank(scores=scores, relevance=[[0, 1, 0], [0, 1, 0]]).tolist()
         [0.5, 0.75]
     """
     k = None if k is None else require_int("k", k)
@@ -102,6 +104,7 @@ def _reciprocal_rank(given, k):
 
 
 def precision_at_k(
+    *,
     scores: Values,
     relevance: Values,
     k: int = 10,
@@ -125,7 +128,8 @@ def precision_at_k(
         float64 array (queries,), each in [0, 1].
 
     Example:
-        >>> precision_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
+        >>> scores = [[0.9, 0.5, 0.5], [3, 2, 1]]
+        >>> precision_at_k(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]], k=2).tolist()
         [0.75, 0.0]
     """
     k = require_int("k", k)
@@ -136,6 +140,7 @@ def precision_at_k(
 
 
 def recall_at_k(
+    *,
     scores: Values,
     relevance: Values,
     k: int = 10,
@@ -159,7 +164,8 @@ def recall_at_k(
         float64 array (queries,), each in [0, 1].
 
     Example:
-        >>> recall_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]], k=2).tolist()
+        >>> scores = [[0.9, 0.5, 0.5], [3, 2, 1]]
+        >>> recall_at_k(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]], k=2).tolist()
         [0.75, 0.0]
     """
     k = require_int("k", k)
@@ -170,6 +176,7 @@ def recall_at_k(
 
 
 def hit_rate_at_k(
+    *,
     scores: Values,
     relevance: Values,
     k: int = 10,
@@ -194,7 +201,8 @@ def hit_rate_at_k(
         float64 array (queries,): 1 for a hit, 0 for none, between them where a tie decides.
 
     Example:
-        >>> hit_rate_at_k([[0.9, 0.5, 0.5], [3, 2, 1]], [[0, 1, 0], [0, 1, 0]], k=2).tolist()
+        >>> scores = [[0.9, 0.5, 0.5], [3, 2, 1]]
+        >>> hit_rate_at_k(scores=scores, relevance=[[0, 1, 0], [0, 1, 0]], k=2).tolist()
         [0.5, 1.0]
     """
     k = require_int("k", k)
@@ -205,6 +213,7 @@ def hit_rate_at_k(
 
 
 def r_precision(
+    *,
     scores: Values,
     relevance: Values,
     ties: str = "expected",
@@ -225,7 +234,8 @@ def r_precision(
         float64 array (queries,), each in [0, 1].
 
     Example:
-        >>> r_precision([[0.9, 0.5, 0.5], [3, 2, 1]], [[1, 1, 0], [0, 0, 1]]).tolist()
+        >>> scores = [[0.9, 0.5, 0.5], [3, 2, 1]]
+        >>> r_precision(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)

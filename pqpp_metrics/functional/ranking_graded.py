@@ -24,6 +24,7 @@ _LARGEST_EXPONENT = 1000
 
 
 def ndcg(
+    *,
     scores: Values,
     relevance: Values,
     k: int | None = None,
@@ -55,7 +56,7 @@ def ndcg(
         float64 array (queries,), each in [0, 1].
 
     Example:
-        >>> ndcg([[0.9, 0.8, 0.7]], [[0, 2, 1]]).round(4).tolist()
+        >>> ndcg(scores=[[0.9, 0.8, 0.7]], relevance=[[0, 2, 1]]).round(4).tolist()
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
@@ -105,6 +106,7 @@ def _ranks(given, number):
 
 
 def average_precision(
+    *,
     scores: Values,
     relevance: Values,
     k: int | None = None,
@@ -130,7 +132,7 @@ def average_precision(
         float64 array (queries,), each in [0, 1].
 
     Example:
-        >>> average_precision([[0.9, 0.8, 0.7]], [[1, 0, 1]]).round(4).tolist()
+        >>> average_precision(scores=[[0.9, 0.8, 0.7]], relevance=[[1, 0, 1]]).round(4).tolist()
         [0.8333]
     """
     k = None if k is None else require_int("k", k)

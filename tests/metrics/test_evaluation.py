@@ -58,18 +58,20 @@ def rankings(draw):
 @given(rankings(), st.sampled_from(["expected", "optimistic", "pessimistic", "order"]))
 def test_together_as_alone(ranking, ties):
     scores, relevance = ranking
-    found = evaluate_rankings(scores, relevance, list(NAMES), ties=ties)
+    found = evaluate_rankings(scores=scores, relevance=relevance, measures=list(NAMES), ties=ties)
     assert list(found) == list(NAMES)
     for name, (function, options) in NAMES.items():
-        own = getattr(functional, function)(scores, relevance, **{"ties": ties} | options)
+        own = getattr(functional, function)(
+            scores=scores, relevance=relevance, **{"ties": ties} | options
+        )
         np.testing.assert_allclose(found[name], own, rtol=0, atol=1e-14, err_msg=name)
 
 
 def test_unjudged_documents_are_told_apart_by_those_who_know():
     scores, relevance = [[4, 3, 2, 1], [4, 3]], [[np.nan, 0, 2, -1], [1, 0]]
-    found = evaluate_rankings(scores, relevance, "rr")
+    found = evaluate_rankings(scores=scores, relevance=relevance, measures="rr")
     assert found["rr"].tolist() == [1 / 3, 1]
-    judged = evaluate_rankings(scores, relevance, "rr", judged_only=True)
+    judged = evaluate_rankings(scores=scores, relevance=relevance, measures="rr", judged_only=True)
     assert judged["rr"].tolist() == [1 / 2, 1]
 
 
@@ -83,7 +85,7 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
 )
 def test_bad_names_of_measures(measures, words):
     with pytest.raises(MetricInputError, match=words.replace("(", r"\(")) as caught:
-        evaluate_rankings([[2, 1]], [[1, 0]], measures)
+        evaluate_rankings(scores=[[2, 1]], relevance=[[1, 0]], measures=measures)
     assert "\n" not in str(caught.value)
 
 

@@ -45,25 +45,26 @@ def rankings(draw, max_documents=6, levels=3):
 def test_by_hand():
     scores = [[0.9, 0.8, 0.7, 0.6], [0.1, 0.2, 0.3, 0.4], [4, 3, 2, 1]]
     relevance = [[0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]]
-    assert reciprocal_rank(scores, relevance).tolist() == [1 / 3, 1 / 4, 0]
-    assert reciprocal_rank(scores, relevance, k=3).tolist() == [1 / 3, 0, 0]
-    assert precision_at_k(scores, relevance, k=3).tolist() == [1 / 3, 0, 0]
-    assert precision_at_k(scores, relevance, k=4).tolist() == [1 / 2, 1 / 4, 0]
+    assert reciprocal_rank(scores=scores, relevance=relevance).tolist() == [1 / 3, 1 / 4, 0]
+    assert reciprocal_rank(scores=scores, relevance=relevance, k=3).tolist() == [1 / 3, 0, 0]
+    assert precision_at_k(scores=scores, relevance=relevance, k=3).tolist() == [1 / 3, 0, 0]
+    assert precision_at_k(scores=scores, relevance=relevance, k=4).tolist() == [1 / 2, 1 / 4, 0]
 
 
 def test_more_places_than_documents_count_as_not_relevant():
-    assert precision_at_k([[2, 1]], [[1, 1]], k=10).tolist() == [0.2]
+    assert precision_at_k(scores=[[2, 1]], relevance=[[1, 1]], k=10).tolist() == [0.2]
 
 
 def test_a_tie_by_hand():
     # Three documents share the first place, one of them relevant: ranks 1, 2, 3 equally likely.
     scores, relevance = [[5, 5, 5, 1]], [[0, 1, 0, 1]]
+    ranked = {"scores": scores, "relevance": relevance}
     expected = (1 + 1 / 2 + 1 / 3) / 3
-    np.testing.assert_allclose(reciprocal_rank(scores, relevance), [expected], rtol=1e-15)
-    assert reciprocal_rank(scores, relevance, ties="optimistic").tolist() == [1]
-    assert reciprocal_rank(scores, relevance, ties="pessimistic").tolist() == [1 / 3]
-    assert reciprocal_rank(scores, relevance, ties="order").tolist() == [1 / 2]
-    np.testing.assert_allclose(precision_at_k(scores, relevance, k=2), [1 / 3], rtol=1e-15)
+    np.testing.assert_allclose(reciprocal_rank(**ranked), [expected], rtol=1e-15)
+    assert reciprocal_rank(**ranked, ties="optimistic").tolist() == [1]
+    assert reciprocal_rank(**ranked, ties="pessimistic").tolist() == [1 / 3]
+    assert reciprocal_rank(**ranked, ties="order").tolist() == [1 / 2]
+    np.testing.assert_allclose(precision_at_k(**ranked, k=2), [1 / 3], rtol=1e-15)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -72,8 +73,9 @@ def test_queries_with_different_numbers_of_documents(metric, some, ties):
     scores = [row.tolist() for one, _ in some for row in one]
     relevance = [row.tolist() for _, one in some for row in one]
     pairs = zip(scores, relevance, strict=True)
-    alone = [metric([row], [grades], ties=ties)[0] for row, grades in pairs]
-    np.testing.assert_allclose(metric(scores, relevance, ties=ties), alone, rtol=0, atol=1e-15)
+    alone = [metric(scores=[row], relevance=[grades], ties=ties)[0] for row, grades in pairs]
+    together = metric(scores=scores, relevance=relevance, ties=ties)
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-15)
 
 
 CUT_OFFS = st.none() | st.integers(1, 8)
@@ -94,9 +96,9 @@ def test_over_every_order_of_ties(name, ranking, ties, data):
     scores, relevance = ranking
     k = data.draw(cut_offs)
     expected = oracles.over_orders(lambda ranked: oracle(ranked, k), scores, relevance, ties)
-    result = metric(scores, relevance, k=k, ties=ties)
+    result = metric(scores=scores, relevance=relevance, k=k, ties=ties)
     np.testing.assert_allclose(result, expected, atol=1e-12)
-    floats = metric(scores, relevance.astype(float), k=k, ties=ties)
+    floats = metric(scores=scores, relevance=relevance.astype(float), k=k, ties=ties)
     np.testing.assert_allclose(floats, expected, atol=1e-12)
 
 
@@ -104,11 +106,12 @@ def test_over_every_order_of_ties(name, ranking, ties, data):
 def test_the_others_over_every_order_of_ties(ranking, ties):
     scores, relevance = ranking
     expected = oracles.over_orders(oracles.r_precision, scores, relevance, ties)
-    np.testing.assert_allclose(r_precision(scores, relevance, ties=ties), expected, atol=1e-12)
+    result = r_precision(scores=scores, relevance=relevance, ties=ties)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
     expected = oracles.over_orders(
         lambda ranked: oracles.ndcg(ranked, exponential=True), scores, relevance, ties
     )
-    result = ndcg(scores, relevance, gains="exponential", ties=ties)
+    result = ndcg(scores=scores, relevance=relevance, gains="exponential", ties=ties)
     np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
@@ -126,8 +129,9 @@ def test_documents_that_were_not_retrieved_rank_nowhere(metric, ranking, missing
     )
     long_relevance = np.concatenate([relevance, np.zeros((queries, 700), int), missing], 1)
     options = {} if metric is r_precision else {"k": documents}
-    result = metric(scores, relevance, unretrieved=missing, **options)
-    np.testing.assert_allclose(result, metric(long_scores, long_relevance, **options), atol=1e-12)
+    result = metric(scores=scores, relevance=relevance, unretrieved=missing, **options)
+    expected = metric(scores=long_scores, relevance=long_relevance, **options)
+    np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -136,38 +140,38 @@ def test_order_of_documents_and_queries_does_not_matter(metric, ranking, data):
     scores, relevance = ranking
     documents = data.draw(st.permutations(range(scores.shape[1])))
     queries = data.draw(st.permutations(range(scores.shape[0])))
-    plain = metric(scores, relevance)
-    moved = metric(scores[:, documents], relevance[:, documents])
+    plain = metric(scores=scores, relevance=relevance)
+    moved = metric(scores=scores[:, documents], relevance=relevance[:, documents])
     np.testing.assert_allclose(moved, plain, rtol=1e-13)
-    assert metric(scores[queries], relevance[queries]).tolist() == plain[queries].tolist()
+    moved = metric(scores=scores[queries], relevance=relevance[queries])
+    assert moved.tolist() == plain[queries].tolist()
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @given(rankings(max_documents=12), st.sampled_from(RULES))
 def test_monotone_transforms_and_bounds(metric, ranking, ties):
     scores, relevance = ranking
-    plain = metric(scores, relevance, ties=ties)
-    assert metric(np.exp(scores) - 7, relevance, ties=ties).tolist() == plain.tolist()
-    moved = metric(3 * scores - 100, relevance.astype(np.int8), ties=ties)
-    assert moved.tolist() == plain.tolist()
+    plain = metric(scores=scores, relevance=relevance, ties=ties)
+    for moved in (np.exp(scores) - 7, 3 * scores - 100):
+        result = metric(scores=moved, relevance=relevance.astype(np.int8), ties=ties)
+        assert result.tolist() == plain.tolist()
     assert ((plain >= 0) & (plain <= 1)).all()
-    low, middle, high = (
-        metric(scores, relevance, ties=rule) for rule in ("pessimistic", "expected", "optimistic")
-    )
+    rules = ("pessimistic", "expected", "optimistic")
+    low, middle, high = (metric(scores=scores, relevance=relevance, ties=rule) for rule in rules)
     assert (low <= middle + 1e-12).all() and (middle <= high + 1e-12).all()
 
 
 TREC_NAMES = {
-    "recip_rank": lambda s, r: reciprocal_rank(s, r),
-    "P_5": lambda s, r: precision_at_k(s, r, k=5),
-    "P_10": lambda s, r: precision_at_k(s, r),
-    "recall_5": lambda s, r: recall_at_k(s, r, k=5),
-    "success_5": lambda s, r: hit_rate_at_k(s, r, k=5),
-    "Rprec": lambda s, r: r_precision(s, r),
-    "ndcg": lambda s, r: ndcg(s, r),
-    "ndcg_cut_10": lambda s, r: ndcg(s, r, k=10),
-    "map": lambda s, r: average_precision(s, r),
-    "map_cut_10": lambda s, r: average_precision(s, r, k=10),
+    "recip_rank": (reciprocal_rank, {}),
+    "P_5": (precision_at_k, {"k": 5}),
+    "P_10": (precision_at_k, {}),
+    "recall_5": (recall_at_k, {"k": 5}),
+    "success_5": (hit_rate_at_k, {"k": 5}),
+    "Rprec": (r_precision, {}),
+    "ndcg": (ndcg, {}),
+    "ndcg_cut_10": (ndcg, {"k": 10}),
+    "map": (average_precision, {}),
+    "map_cut_10": (average_precision, {"k": 10}),
 }
 
 
@@ -180,18 +184,19 @@ def test_pytrec_eval_without_ties(share):
     qrel = {str(i): {str(j): int(v) for j, v in enumerate(row)} for i, row in enumerate(relevance)}
     run = {str(i): {str(j): float(v) for j, v in enumerate(row)} for i, row in enumerate(scores)}
     found = pytrec_eval.RelevanceEvaluator(qrel, set(TREC_NAMES)).evaluate(run)
-    for name, ours in TREC_NAMES.items():
+    for name, (ours, options) in TREC_NAMES.items():
         expected = [found[str(i)][name] for i in range(60)]
-        np.testing.assert_allclose(ours(scores, relevance), expected, atol=1e-12, err_msg=name)
+        result = ours(scores=scores, relevance=relevance, **options)
+        np.testing.assert_allclose(result, expected, atol=1e-12, err_msg=name)
 
 
 def test_negative_scores_are_scores():
     """torchmetrics masks `preds > 0` and would give 0 here."""
-    assert reciprocal_rank([[-0.1, -0.5, -0.9]], [[0, 1, 0]]).tolist() == [0.5]
+    assert reciprocal_rank(scores=[[-0.1, -0.5, -0.9]], relevance=[[0, 1, 0]]).tolist() == [0.5]
 
 
 def test_minus_zero_equals_zero():
-    assert reciprocal_rank([[0.0, -0.0]], [[0, 1]]).tolist() == [0.75]
+    assert reciprocal_rank(scores=[[0.0, -0.0]], relevance=[[0, 1]]).tolist() == [0.75]
 
 
 def test_a_large_tie_stays_exact():
@@ -202,7 +207,7 @@ def test_a_large_tie_stays_exact():
     from math import comb, fsum
 
     exact = fsum(comb(n - j, r - 1) / comb(n, r) / j for j in range(1, n - r + 2))
-    value = reciprocal_rank(np.zeros((1, n)), relevance)[0]
+    value = reciprocal_rank(scores=np.zeros((1, n)), relevance=relevance)[0]
     np.testing.assert_allclose(value, exact, rtol=1e-12)
 
 
@@ -213,9 +218,13 @@ def test_torch_gives_the_same(metric, ties):
     rng = np.random.default_rng(3)
     scores = rng.integers(-3, 4, (40, 25)).astype(float)
     relevance = rng.integers(0, 2, (40, 25))
-    plain = metric(scores, relevance, ties=ties)
+    plain = metric(scores=scores, relevance=relevance, ties=ties)
     for dtype in (torch.float64, torch.float32):
-        result = metric(torch.tensor(scores, dtype=dtype), torch.tensor(relevance), ties=ties)
+        tensors = {
+            "scores": torch.tensor(scores, dtype=dtype),
+            "relevance": torch.tensor(relevance),
+        }
+        result = metric(**tensors, ties=ties)
         assert isinstance(result, torch.Tensor)
         np.testing.assert_allclose(result.numpy(), plain, rtol=1e-14)
 
@@ -231,5 +240,5 @@ def test_torch_gives_the_same(metric, ties):
 )
 def test_bad_input_is_one_typed_error(metric, scores, relevance, words):
     with pytest.raises(MetricInputError, match=words) as caught:
-        metric(scores, relevance)
+        metric(scores=scores, relevance=relevance)
     assert "\n" not in str(caught.value)

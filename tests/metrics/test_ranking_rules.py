@@ -63,7 +63,8 @@ def ours(name, some, grades, **options):
     if "relevance_level" in options and function is ndcg:
         options.pop("relevance_level")  # gains are what nDCG weighs, also in trec_eval
     documents, scores, _ = zip(*some, strict=True)
-    return function(scores, grades, ties="docno", document_ids=documents, **own, **options)
+    options |= {"ties": "docno", "document_ids": documents}
+    return function(scores=scores, relevance=grades, **own, **options)
 
 
 @given(queries(), st.sampled_from([1, 2, 3]))
@@ -88,10 +89,11 @@ def test_judged_documents_only_as_in_trec_eval(some, level):
 
 
 def test_a_tie_by_hand():
-    scores, relevance, names = [[5, 5, 1]], [[1, 0, 0]], [["d10", "d9", "d1"]]
     # "d9" is above "d10", byte by byte; 10 above 9.
-    assert reciprocal_rank(scores, relevance, ties="docno", document_ids=names).tolist() == [0.5]
-    assert reciprocal_rank(scores, relevance, ties="docno", document_ids=[[10, 9, 1]])[0] == 1
+    for names, expected in (([["d10", "d9", "d1"]], 0.5), ([[10, 9, 1]], 1)):
+        options = {"ties": "docno", "document_ids": names}
+        found = reciprocal_rank(scores=[[5, 5, 1]], relevance=[[1, 0, 0]], **options)
+        assert found.tolist() == [expected]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +102,11 @@ def test_a_tie_by_hand():
 def test_document_ids_may_be_arrays_a_query(above, below):
     ids = [np.array([below, above]), np.array([above, below])]
     options = {"ties": "docno", "document_ids": ids}
-    found = reciprocal_rank([[1, 1], [1, 1]], [[0, 1], [0, 1]], **options)
+    found = reciprocal_rank(scores=[[1, 1], [1, 1]], relevance=[[0, 1], [0, 1]], **options)
     assert found.tolist() == [1.0, 0.5]
     ragged = {"ties": "docno", "document_ids": [ids[0], ids[1][:1]]}
-    assert reciprocal_rank([[1, 1], [1]], [[0, 1], [1]], **ragged).tolist() == [1.0, 1.0]
+    found = reciprocal_rank(scores=[[1, 1], [1]], relevance=[[0, 1], [1]], **ragged)
+    assert found.tolist() == [1.0, 1.0]
 
 
 @given(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=1, max_size=9))
@@ -111,9 +114,9 @@ def test_gains_of_ones_own(grades):
     scores = [np.arange(len(grades), 0, -1)]
     gain = {1: 0.5, 3: 7}
     mapped = [[gain.get(grade, grade) for grade in grades]]
-    assert ndcg(scores, [grades], gains=gain) == pytest.approx(ndcg(scores, mapped), abs=1e-15)
-    assert ndcg(scores, [grades], gains={str(k): v for k, v in gain.items()}) == pytest.approx(
-        ndcg(scores, mapped), abs=1e-15
-    )
-    both = ndcg(scores, [grades], gains=gain, unretrieved=[[3, 0]])
-    assert both == pytest.approx(ndcg(scores, mapped, unretrieved=[[7, 0]]), abs=1e-15)
+    expected = pytest.approx(ndcg(scores=scores, relevance=mapped), abs=1e-15)
+    for own in (gain, {str(grade): value for grade, value in gain.items()}):
+        assert ndcg(scores=scores, relevance=[grades], gains=own) == expected
+    both = ndcg(scores=scores, relevance=[grades], gains=gain, unretrieved=[[3, 0]])
+    expected = ndcg(scores=scores, relevance=mapped, unretrieved=[[7, 0]])
+    assert both == pytest.approx(expected, abs=1e-15)

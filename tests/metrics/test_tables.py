@@ -36,7 +36,7 @@ def test_a_row_for_each_document():
     run = {"query_id": ["q", "q", "p"], "doc_id": ["a", "b", "a"], "score": [0.1, 0.9, 0.4]}
     qrels = {"query_id": ["p", "q"], "doc_id": ["a", "a"], "rel": [1, 2]}
     result, _ = compute_files("ndcg", {"predictions": run, "references": qrels}, {})
-    assert result["scores"] == [1.0, ndcg([[0.1, 0.9]], [[2, 0]])[0]]
+    assert result["scores"] == [1.0, ndcg(scores=[[0.1, 0.9]], relevance=[[2, 0]])[0]]
 
 
 def test_what_does_not_fit_is_told_by_table_and_row():

@@ -88,11 +88,12 @@ def test_pairwise_accuracy():
 def test_rankings_take_a_tolerance(metric, ties):
     """The relevant document is above its twin by noise alone, or below it."""
     options = {"ties": ties} | ({"k": 1} if "k" in inspect.signature(metric).parameters else {})
-    exact = metric([[0.3, 0.3, -1.0], [0.3, 0.3, -1.0]], [[1, 0, 0], [0, 1, 0]], **options)
-    scores = [[NOISY, 0.3, -1.0], [NOISY, 0.3, -1.0]], [[1, 0, 0], [0, 1, 0]]
-    assert metric(*scores, **options, tie_tolerance=1e-12).tolist() == exact.tolist()
+    relevance = [[1, 0, 0], [0, 1, 0]]
+    exact = metric(scores=[[0.3, 0.3, -1.0]] * 2, relevance=relevance, **options)
+    noisy = {"scores": [[NOISY, 0.3, -1.0]] * 2, "relevance": relevance} | options
+    assert metric(**noisy, tie_tolerance=1e-12).tolist() == exact.tolist()
     # By default the scores are taken as they are, like trec_eval does.
-    assert metric(*scores, **options)[0] == 1.0
+    assert metric(**noisy)[0] == 1.0
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=30), st.randoms(use_true_random=False))

@@ -92,9 +92,10 @@ def test_a_query_on_one_side_only(tmp_path):
         zero = rankings(run, qrels, missing="zero")
     assert zero.query_ids == ["q1", "q2", "q4"]
     for metric in (reciprocal_rank, precision_at_k):
-        assert metric(zero.scores, zero.relevance)[2] == 0
+        assert metric(scores=zero.scores, relevance=zero.relevance)[2] == 0
     for metric in (recall_at_k, ndcg, average_precision, r_precision):
-        assert metric(zero.scores, zero.relevance, unretrieved=zero.unretrieved)[2] == 0
+        ranked = {"scores": zero.scores, "relevance": zero.relevance}
+        assert metric(**ranked, unretrieved=zero.unretrieved)[2] == 0
     other = read_run(write(tmp_path, "other", "x Q0 d1 1 1 t\n"))
     with pytest.raises(MetricInputError, match="no query in common"):
         rankings(other, qrels, missing="zero")
@@ -139,13 +140,13 @@ def test_pytrec_eval(tmp_path_factory, collection):
     )
     left = {"unretrieved": found.unretrieved}
     ours = {
-        "recip_rank": reciprocal_rank(found.scores, found.relevance),
-        "P_5": precision_at_k(found.scores, found.relevance, k=5),
-        "recall_5": recall_at_k(found.scores, found.relevance, k=5, **left),
-        "Rprec": r_precision(found.scores, found.relevance, **left),
-        "ndcg": ndcg(found.scores, found.relevance, **left),
-        "ndcg_cut_5": ndcg(found.scores, found.relevance, k=5, **left),
-        "map": average_precision(found.scores, found.relevance, **left),
+        "recip_rank": reciprocal_rank(scores=found.scores, relevance=found.relevance),
+        "P_5": precision_at_k(scores=found.scores, relevance=found.relevance, k=5),
+        "recall_5": recall_at_k(scores=found.scores, relevance=found.relevance, k=5, **left),
+        "Rprec": r_precision(scores=found.scores, relevance=found.relevance, **left),
+        "ndcg": ndcg(scores=found.scores, relevance=found.relevance, **left),
+        "ndcg_cut_5": ndcg(scores=found.scores, relevance=found.relevance, k=5, **left),
+        "map": average_precision(scores=found.scores, relevance=found.relevance, **left),
     }
     for name, values in ours.items():
         theirs = [expected[query][name] for query in found.query_ids]

@@ -12,7 +12,7 @@ from pqpp_metrics.functional import reciprocal_rank
 
 @pytest.mark.parametrize("scores", [[[0.9, 0.8, 0.1]] * 2, [[0.5, 0.5, 0.1]] * 2])
 def test_a_reciprocal_rank_of_lists_enters_at_most_twelve_functions(scores):
-    way = walk(lambda: reciprocal_rank(scores, [[0, 1, 0], [1, 0, 0]]))
+    way = walk(lambda: reciprocal_rank(scores=scores, relevance=[[0, 1, 0], [1, 0, 0]]))
     assert "reciprocal_rank" in {name for _, name in way.functions} and len(way.functions) <= 12
 
 
