@@ -1,4 +1,4 @@
-"""How well scores tell which queries should go to the better, dearer one of two models.
+"""How well scores tell which queries should go to the better, more expensive of two models.
 
 The curve is the one of RouteLLM (Ong et al., arXiv 2406.18665) and of the routing use case of PQPP
 (section 1): the mean quality when the share of queries with the highest scores goes to the strong
@@ -138,6 +138,8 @@ def compare_routings(
 def _sides(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
     scores, *qualities = _inputs.alike_floats(1, scores=scores, weak=weak, strong=strong)
+    for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
+        _inputs.require_each(name, values, np.abs(values) < 1e290, "rescale the qualities")
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
 
