@@ -20,6 +20,18 @@ from pqpp_files.visible import visible
 _AGAIN = "save or download it again"
 # By these a configuration names code of its own.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
+# Attention that transformers holds itself; another name is fetched from the Hub as code.
+_IMPLEMENTATIONS = ("eager", "sdpa", None)
+# Read by transformers itself; tokenizers hold words of any kind.
+_CONFIGS = (
+    "config.json",
+    "generation_config.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+)
+# Nothing reads a file by these.
+_TEXTS = ("_name_or_path", "name_or_path", "chat_template")
+_IS_ELSEWHERE = re.compile(r"[/\\]|\.(py|so)$")
 # Of a tokenizer with half a million words, and of a file of weights with 200,000 tensors.
 _MOST_BYTES, _MOST_VALUES = 64_000_000, 3_000_000
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
@@ -31,7 +43,7 @@ _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 def check_foreign(folder: Path) -> None:
     """Refuse a folder that holds what no sound model has.
 
-    Asks about all files at its top, also those that are not read in the end.
+    Asks about all files at its top, and the JSON files of a pipeline's parts, read or not.
 
     Raises:
         ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
@@ -54,6 +66,8 @@ def check_foreign(folder: Path) -> None:
         if not path.is_file():
             if path.exists() and not path.is_dir():
                 raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
+            for inner in sorted(path.glob("*.json")):  # of a pipeline's part
+                _check_json(inner)
             continue
         if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in places):
             raise ModelError(
@@ -64,17 +78,36 @@ def check_foreign(folder: Path) -> None:
             raise ModelError(f"{where} adapts another model; merge the two first")
         if path.suffix == ".safetensors":
             header_of(path)
-        for value in mappings_in(path) if path.suffix == ".json" else ():
-            # A number is that of a tokenizer's word.
-            codes = (key for key in _CODE_KEYS if not isinstance(value.get(key, 0), int))
-            if code := next(codes, None):
-                raise ModelError(
-                    f"{where} names code of its own by {code!r}, which is never run; give a model "
-                    "that transformers knows itself"
-                )
-            texts = value.values() if path.name.endswith(".index.json") else ()
-            if any(isinstance(text, str) and Path(text).name != text for text in texts):
-                raise ModelError(f"{where} names a file elsewhere; give another model")
+        if path.suffix == ".json":
+            _check_json(path)
+
+
+def _check_json(path: Path) -> None:
+    """Refuse a JSON file that names code, a repository, a path or an address."""
+    where, is_ours = visible(str(path)), False
+    for value in mappings_in(path):
+        # A number is that of a tokenizer's word.
+        codes = (key for key in _CODE_KEYS if not isinstance(value.get(key, 0), int))
+        if code := next(codes, None):
+            raise ModelError(
+                f"{where} names code of its own by {code!r}, which is never run; give a model "
+                "that transformers knows itself"
+            )
+        # The first mapping is the whole file; ours has a reader that knows its other keys.
+        is_ours |= "predictor_type" in value
+        is_a_models = not is_ours or ("model_type" in value and "predictor_type" not in value)
+        for key, named in value.items():
+            names = [*named.values()] if isinstance(named, dict) else [named]
+            if "_implementation" in key and not all(name in _IMPLEMENTATIONS for name in names):
+                raise ModelError(f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or 'sdpa'")
+            if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
+                continue  # a decimal is one of `id2label`
+            for name in named if isinstance(named, list) else [named]:
+                if isinstance(name, str) and _IS_ELSEWHERE.search(name):
+                    raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove it")
+        texts = value.values() if path.name.endswith(".index.json") else ()
+        if any(isinstance(text, str) and Path(text).name != text for text in texts):
+            raise ModelError(f"{where} names a file elsewhere; give another model")
 
 
 def read_foreign_json(path: Path) -> Any:

@@ -27,6 +27,11 @@ def put(folder, name, content):
     (folder / name).write_bytes(content)
 
 
+def put_part(folder):
+    (folder / "text_encoder").mkdir()
+    put(folder / "text_encoder", "config.json", {"_attn_implementation": "owner/kernel"})
+
+
 def linked(folder):
     (folder / "vocab.txt").symlink_to("../private.txt")
 
@@ -46,6 +51,19 @@ HOSTILE = {
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "names a file elsewhere",
+    ),
+    "kernel": (
+        lambda f: put(f, "config.json", {"attn_implementation": "owner/kernel"}),
+        "'attn_implementation' is 'owner/kernel'; set it to 'eager'",
+    ),
+    "kernel of a part": (
+        lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "k"}}}),
+        "set it to 'eager'",
+    ),
+    "part of a pipeline": (put_part, "text_encoder.*set it to 'eager'"),
+    "backbone": (
+        lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
+        "'backbone' names 'owner/name'",
     ),
     "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge the two"),
 }
