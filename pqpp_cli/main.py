@@ -29,12 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
         ...       "--format", "json"])  # doctest: +SKIP
     """
+    streams = sys.stdout, sys.stderr
     try:
         with AtWork() as work:
             return _status(arguments, work)
     except KeyboardInterrupt:  # also one that comes while an error is told
         (sys.stderr or _Closed(is_silent=True)).write(LINE_OF_INTERRUPT)
         return STATUS_OF_INTERRUPT
+    finally:
+        sys.stdout, sys.stderr = streams
 
 
 def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
@@ -47,6 +50,9 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
                 stream.reconfigure(errors="replace")
+        from pqpp_cli.door import Door
+
+        sys.stdout, sys.stderr = Door(sys.stdout), Door(sys.stderr)
         words = list(sys.argv[1:] if arguments is None else arguments)
         if "_ARGCOMPLETE" in os.environ:
             _complete()

@@ -106,10 +106,12 @@ def takes_colours(output: str | None) -> bool:
     return output is None and sys.stdout.isatty() and not is_plain
 
 
-def show(text: str) -> None:
-    """Print a text, which on a terminal does nothing but be read: a program is given what is."""
-    if sys.stdout.isatty():
-        from pqpp_files.visible import visible
+def show(text: str, is_visible: bool = False) -> None:
+    """Print a text; a program is given what is, a terminal what can be seen.
 
-        text = visible(text, "\n\t")
-    sys.stdout.write(text)
+    Args:
+        text: What to print.
+        is_visible: Whether all its control characters are this project's own colours.
+    """
+    is_as_it_is = is_visible or not sys.stdout.isatty()
+    (getattr(sys.stdout, "stream", sys.stdout) if is_as_it_is else sys.stdout).write(text)

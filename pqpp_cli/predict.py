@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, takes_colours, width_of
+from pqpp_cli.output import emit, emit_columns, show, takes_colours, width_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -234,7 +234,7 @@ class Predict(
             explained = self._explained(predictor, prompts)
             if self.style == "table" and takes_colours(self.output):
                 emit(text, None)
-                sys.stdout.write("\n" + in_colours(explained))
+                show("\n" + in_colours(explained), is_visible=True)
                 return
             text += "\n\n" + format_explanations(self.style, explained)
         emit(text, self.output)

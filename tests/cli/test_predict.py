@@ -184,14 +184,20 @@ def test_prompts_do_nothing_to_a_terminal_and_end_no_cell(tmp_path):
     assert done.returncode == 2 and not set(done.stderr) & set("\x1b\x07")
 
 
-def test_a_terminal_is_shown_data_that_do_nothing_to_it(monkeypatch, capsys):
-    from pqpp_cli.output import emit
+def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
+    """A stranger's predictor names its target."""
+    from pqpp_models.text.ridge.fitting import fit
 
-    emit("a\x1b[2J\tb\nc", None)
-    assert capsys.readouterr().out == "a\x1b[2J\tb\nc\n"
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    emit("a\x1b[2J\tb\nc", None)
-    assert capsys.readouterr().out == "a\\x1b[2J\tb\nc\n"
+    prompts, scores = [f"{n} cats" for n in range(40)], [[n % 7] for n in range(40)]
+    folder = fit(prompts, scores, "mine_rating").save_pretrained(tmp_path / "mine")
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(config.replace("mine_", "m\\u001b[2J_"))
+    for words in (["predict", "a cat", "--predictor"], ["models", "show"]):
+        screen = io.StringIO()
+        screen.isatty = lambda: True
+        monkeypatch.setattr("sys.stdout", screen)
+        assert main([*words, str(folder)]) == 0
+        assert r"m\x1b[2J_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
 
 
 @pytest.mark.parametrize("way", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])
