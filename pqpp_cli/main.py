@@ -130,9 +130,11 @@ def _told(error: Exception, kind: type | None) -> tuple[int, list[str]]:
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]
         return 2, [in_flags(line, kind) if kind else line for line in lines]
+    if isinstance(error, MemoryError):
+        return 2, ["out of memory; free some, or give fewer rows at a time"]
     return 1, [
-        f"this should not happen ({in_a_line(error)}); PQPP_TRACEBACK=1 shows where, please report "
-        "it with the command"
+        f"internal error: {in_a_line(error)}; please report it with the command "
+        "(PQPP_TRACEBACK=1 shows where)"
     ]
 
 

@@ -57,7 +57,7 @@ def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
     monkeypatch.setattr("pqpp_cli.models.ModelsList.run", broken)
     assert main(["models", "list"]) == 1
     shown = capsys.readouterr().err
-    assert "this should not happen (KeyError: " in shown and shown.count("\n") == 1
+    assert "internal error: KeyError: " in shown and shown.count("\n") == 1
     monkeypatch.setenv("PQPP_TRACEBACK", "1")
     with pytest.raises(KeyError):
         main(["models", "list"])
