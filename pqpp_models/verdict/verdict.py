@@ -3,7 +3,7 @@
 What a skill costs is asked of the predictor itself: the prompt is put plainly (`skills`), predicted
 again, and the cost is by how many of 100 people's prompts the plain one ranks higher. So a cost is
 a difference of two predictions; it is no cause of what images will look like. Kinds of prompts
-whose order is hardly predicted get no verdict: `docs/understand/numbers.md` tells how it was
+whose order is hardly predicted get no verdict: `benchmarks/verdicts.md` tells how it was
 measured.
 """
 
