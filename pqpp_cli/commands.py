@@ -199,7 +199,14 @@ class Parser(argparse.ArgumentParser):
             shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
             known = [name for action in shown for name in action.option_strings]
             wrong = left[0].partition("=")[0]
-            self.error(f"{wrong} is unknown; {did_you_mean(wrong, known)}")
+            value = wrong.lstrip("-")
+            of = [
+                action.option_strings[-1]
+                for action in shown
+                if f",{value}," in re.sub("[{}]", ",", str(action.metavar))
+            ]
+            hint = f"write {of[0]} {value}" if of else did_you_mean(wrong, known)
+            self.error(f"{wrong} is unknown; {hint}")
         return given, left
 
     def format_help(self) -> str:

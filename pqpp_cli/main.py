@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_FIRST = """\
+pqpp predict "a dog on a beach"           how well a prompt will do, and why
+pqpp demo --serve                         the same on a web page
+pqpp bench --dataset sample --split test  compare predictors
+pqpp fit scores.csv --output mine         a predictor for your own scores
+
+pqpp help lists all commands"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
@@ -56,6 +65,10 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if "_ARGCOMPLETE" in os.environ:
             _complete()
+        if not words:
+            print(_FIRST)
+            return 0
+        words = {"help": [*words[1:], "--help"], "version": ["--version"]}.get(words[0], words)
         try:
             kind, flags = named(words)
         except SystemExit as left:  # of the parser, which has said why

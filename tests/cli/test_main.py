@@ -77,3 +77,15 @@ def test_a_closed_or_full_output_is_one_line(words, tmp_path):
         done = run(["bash", "-c", f"{pqpp} {words} {end}"], tmp_path)
         assert done.returncode == 2, done.stderr
         assert done.stderr.count("\n") == 1 and "standard output" in done.stderr
+
+
+def test_help_and_version_are_words_and_nothing_is_a_first_screen(capsys):
+    shown = {}
+    for words in ([], ["help"], ["--help"], ["version"], ["--version"], ["help", "predict"]):
+        assert main(words) == 0
+        shown[" ".join(words)] = capsys.readouterr().out
+    assert shown["help"] == shown["--help"] and shown["version"] == shown["--version"]
+    assert shown["help predict"].startswith("usage: pqpp predict")
+    assert "pqpp predict" in shown[""] and len(shown[""].splitlines()) < 8
+    assert main(["predict", "a cat", "--json"]) == 2
+    assert "write --format json" in capsys.readouterr().err
