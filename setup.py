@@ -7,10 +7,12 @@ All else is in setup.cfg.
 import re
 import runpy
 import shutil
+import zipfile
 from pathlib import Path
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.editable_wheel import editable_wheel
 
 ROOT = Path(__file__).parent
 START_UP_FILES = runpy.run_path(str(ROOT / "pqpp_autoload.py"))["START_UP_FILES"]
@@ -40,7 +42,7 @@ class BuildWithFilesFromElsewhere(build_py):
     """Adds what site-packages must hold at its top, and the cards that lie outside the packages."""
 
     def run(self):
-        """Build as always, then add the files; an editable install does without them."""
+        """Build as always, then add the files; an editable install has its own way."""
         super().run()
         if getattr(self, "editable_mode", False):
             return
@@ -58,10 +60,25 @@ class BuildWithFilesFromElsewhere(build_py):
         return [*super().get_outputs(include_bytecode), *added]
 
 
+class EditableWithStartUpFiles(editable_wheel):
+    """Adds the start-up files to the wheel of `pip install -e .`, which builds no packages."""
+
+    def run(self):
+        """Build as always, then append the files; the installer records them."""
+        super().run()
+        (wheel,) = Path(self.dist_dir).glob("*editable*.whl")
+        with zipfile.ZipFile(wheel, "a") as archive:
+            for name, text in START_UP_FILES.items():
+                archive.writestr(name, text)
+
+
 if __name__ == "__main__":
     setup(
         packages=[*find_packages(include=["pqpp_*"]), "pqpp_training"],
         package_dir={"pqpp_training": "training"},
-        cmdclass={"build_py": BuildWithFilesFromElsewhere},
+        cmdclass={
+            "build_py": BuildWithFilesFromElsewhere,
+            "editable_wheel": EditableWithStartUpFiles,
+        },
         long_description=on_index((ROOT / "README.md").read_text("utf-8")),
     )

@@ -46,7 +46,7 @@ class ModelsAutoload(Command):
                                  # pqpp_metrics.registration and of pqpp_models.registration
                                  # then does it by hand
                                  # stays off when pqpp is installed again
-      pqpp models autoload on    # also for an editable install, which does not get the files
+      pqpp models autoload on
 
     For one process, PQPP_NO_AUTOLOAD=1 switches it off.
     """

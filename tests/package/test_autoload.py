@@ -178,11 +178,10 @@ def test_on_off_status_and_uninstall_of_an_editable_install(editable, tmp_path):
         code = "import sys; print('pqpp_autoload' in sys.modules)"
         return run([python, "-c", code], tmp_path).stdout.strip() == "True"
 
-    assert "autoload is off" in autoload("status") and not is_loaded()
-    assert "autoload is on" in autoload("on") and is_loaded()
+    assert "autoload is on" in autoload("status") and is_loaded()
     assert "autoload is on" in autoload("on")  # again changes nothing
     assert "switches it off" in autoload("status", PQPP_NO_AUTOLOAD="1")
     assert "autoload is off" in autoload("off") and not is_loaded()
-    autoload("on")
+    assert "autoload is on" in autoload("on") and is_loaded()
     subprocess.run([python, "-m", "pip", "uninstall", "-q", "-y", "pqpp"], check=True)
     assert not list(purelib(python).glob("pqpp_autoload.*"))
