@@ -14,7 +14,8 @@ class ServiceError(ModelError):
 
     Args:
         message: What is wrong and what to check.
-        status: Of a service's refusal; 0 where there was no usable answer after all tries.
+        status: Of a service's refusal; 0 where there was no usable answer after all tries, 200
+            where a paid reply holds nothing.
         said: What the service itself said of it.
     """
 
@@ -23,7 +24,8 @@ class ServiceError(ModelError):
         self.status, self.said = status, said
 
     @property
-    def refuses_content(self) -> bool:
-        """Whether it is this one content that the service's rules forbid; others may go on."""
+    def is_of_one_request(self) -> bool:
+        """Whether this one content is forbidden, or its paid reply is empty; others may go on."""
         said = self.said.casefold()
-        return self.status in (400, 403, 422) and any(word in said for word in _POLICY)
+        forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)
+        return forbids or self.status == 200

@@ -51,12 +51,14 @@ class ImagesEndpoint(Group):
 
     Attributes:
         most_money: How much, with --price-per-image.
+        ledger: File of the calls; a rerun counts them against the limits.
     """
 
     TITLE = "with --images-url; it takes --height and --width too"
     images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
     most_calls: int | None = option(None, "the most calls allowed", above=0, goes_with="images_url")
     most_money: float | None = option(None, above=0, goes_with="images_url")
+    ledger: str | None = option(None, metavar="FILE", goes_with="images_url")
     price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
 
 
@@ -227,9 +229,10 @@ class Generate(
             return generate.FolderGenerator(self.image_dir, name, prompt_ids, self.pattern)
         if self.images_url:
             from pqpp_backbones.chat.chat import Budget
+            from pqpp_backbones.chat.ledger import Ledger
 
-            price = self.price_per_image or 0.0
-            budget = Budget(self.most_calls, self.most_money, price_call=price)
+            price, ledger = self.price_per_image or 0.0, Ledger(self.ledger)
+            budget = Budget(self.most_calls, self.most_money, price_call=price, ledger=ledger)
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)

@@ -17,7 +17,8 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 class VqaAssessor(Assessor):
     """Scores an image by the probability of "yes", as VQAScore does.
 
-    Where a model tells no probabilities, its answer stands alone: a verdict without a score.
+    Where a model tells no probabilities, or both are 0 as its first token is another, its answer
+    stands alone: a verdict without a score. What is neither yes nor no is no verdict.
 
     Args:
         chat: The model; None to score kept evidence.
@@ -78,10 +79,14 @@ class VqaAssessor(Assessor):
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return whether "yes" is likelier than "no", and its probability."""
         said = f'"{evidence["said"]}"'
-        if "yes" in evidence:
-            yes, no = (float(evidence[name]) for name in ANSWERS)
+        yes, no = (float(evidence.get(name, 0.0)) for name in ANSWERS)
+        if yes or no:
             return Verdict(yes > no, yes, f"{said}; yes {yes:.3f}, no {no:.3f}")
         word = evidence["said"].strip(" .!\"'*").casefold()
         verdict = word.startswith("yes") if word.startswith(ANSWERS) else None
-        why = "the model tells no probabilities" if verdict is not None else "neither yes nor no"
+        why = "neither yes nor no"
+        if evidence["said"].startswith("<think>"):
+            why = "it thinks aloud and was cut; name a model, or a template, that does not think"
+        elif verdict is not None:
+            why = "of yes and no the model tells no probabilities"
         return Verdict(verdict, None, f"{said}; {why}")

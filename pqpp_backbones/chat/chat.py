@@ -3,11 +3,12 @@
 import abc
 import json
 import math
-import time
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.json_values import no_constant, parse_json
 
@@ -47,12 +48,14 @@ class Reply:
 
     Attributes:
         chances: The probability of each of `Request.answers`; None where they are not told.
+        why: Why there is no text in a reply that was paid.
     """
 
     text: str
     tokens_in: int | None = None
     tokens_out: int | None = None
     chances: dict[str, float] | None = None
+    why: str = ""
 
 
 class Chat(abc.ABC):
@@ -71,7 +74,7 @@ class Chat(abc.ABC):
         """Return the reply to one question.
 
         Raises:
-            ServiceError: There is none, after all tries, or the limit is reached.
+            ServiceError: There is none, after all tries, it holds nothing, or the limit is reached.
         """
 
 
@@ -85,6 +88,7 @@ class Budget:
         price_in: Money a million tokens of questions.
         price_out: Money a million tokens of replies.
         price_call: Money a call, whatever is said; that of an image where calls make images.
+        ledger: Where the calls are noted, those of earlier runs among them.
 
     Example:
         >>> budget = Budget(most_calls=2)
@@ -98,62 +102,72 @@ class Budget:
     price_in: float = 0.0
     price_out: float = 0.0
     price_call: float = 0.0
-    calls: int = 0
-    money: float = 0.0
-    started: float = field(default_factory=time.perf_counter, repr=False)
+    ledger: Ledger = field(default_factory=Ledger, repr=False)
 
     def plan(self, calls: int, request: Request | None = None) -> None:
         """Raise before the start if calls would cost more than is left.
 
         Args:
-            calls: How many are planned; tries that fail come on top.
+            calls: How many are planned; tries that fail come on top, replies in the ledger off.
             request: One like them, for the money.
 
         Raises:
             ServiceError: They would.
         """
-        remedy = "allow more, or ask for fewer images or votes"
-        left = math.inf if self.most_calls is None else self.most_calls - self.calls
-        if calls > left:
-            raise ServiceError(f"{calls} calls are needed, {left} are allowed; {remedy}")
-        if self.most_money is None:
-            return
-        price, left = self.price_call, self.most_money - self.money
-        if request is not None:
-            cost = _tokens(request) * self.price_in + request.most_tokens * self.price_out
-            price += cost / 1e6
-        needed = calls * price
-        if needed > left:
-            raise ServiceError(
-                f"{calls} calls may cost {needed:.4g}, {left:.4g} is allowed; {remedy}"
-            )
+        with self.ledger.held():
+            self._check(max(calls - len(self.ledger.replies), 0), self.most(request))
 
-    def admit(self, request: Request | None = None) -> None:
-        """Count one call, or raise if it may cost more than is left."""
-        self.plan(1, request)
-        self.calls += 1
+    def most(self, request: Request | None = None) -> float:
+        """Return the most that a call may cost."""
+        if request is None:
+            return self.price_call
+        return self.cost(_tokens(request), request.most_tokens)
 
-    def spend(self, request: Request | None = None, reply: Reply | None = None) -> None:
-        """Add what a call cost: its price, and tokens by the reply's own count or a guess."""
-        self.money += self.price_call
-        if request is None or reply is None:
-            return
-        tokens_in = _tokens(request) if reply.tokens_in is None else reply.tokens_in
-        guess = len(reply.text) / CHARACTERS_A_TOKEN
-        tokens_out = guess if reply.tokens_out is None else reply.tokens_out
-        self.money += (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
+    def cost(self, tokens_in: float, tokens_out: float) -> float:
+        """Return what a call of so many tokens costs."""
+        tokens = tokens_in * self.price_in + tokens_out * self.price_out
+        return self.price_call + tokens / 1e6
+
+    def enter(self, most: float, key: str = "") -> int:
+        """Note one call in the ledger, or raise if it may cost more than is left."""
+        with self.ledger.held():
+            self._check(1, most)
+            return self.ledger.enter(most, **({"key": key} if key else {}))
+
+    def settle(self, call: int, request: Request, reply: Reply) -> None:
+        """Note what a call did cost: its tokens by the reply's own count, else by a guess.
+
+        Where nothing was said and no count tells, the most that it may have cost stands.
+        """
+        paid, guess = self.most(request), len(reply.text.encode()) / CHARACTERS_A_TOKEN
+        if reply.text or reply.tokens_out is not None:
+            tokens_in = _tokens(request) if reply.tokens_in is None else reply.tokens_in
+            paid = self.cost(tokens_in, guess if reply.tokens_out is None else reply.tokens_out)
+        self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:
-        """Return in words what was spent, and how fast."""
-        seconds = max(time.perf_counter() - self.started, 1e-9)
-        rate = f"{self.calls} calls, {self.calls / seconds:.2f} a second"
+        """Return in words what was spent."""
+        calls = f"{len(self.ledger.lines)} calls"
         has_prices = any((self.price_in, self.price_out, self.price_call))
-        return f"{rate}, {self.money:.4f} spent" if has_prices else rate
+        return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
+
+    def _check(self, calls: int, price: float) -> None:
+        remedy = "allow more, or ask for fewer images or votes"
+        left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
+        if calls > left:
+            raise ServiceError(f"{calls} calls are needed, {left} are allowed; {remedy}")
+        money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
+        if calls * price > money + 1e-12:
+            raise ServiceError(
+                f"{calls} calls may cost {calls * price:.4g}, {money:.4g} is allowed; {remedy}"
+            )
 
 
 def _tokens(request: Request) -> float:
     sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
-    return len(sent) / CHARACTERS_A_TOKEN + (TOKENS_AN_IMAGE if request.image is not None else 0)
+    # Scripts of three bytes a letter have about a token a letter.
+    tokens = len(sent.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
+    return tokens + TOKENS_AN_IMAGE * (request.image is not None)
 
 
 MOST_TOLD = 20
@@ -177,6 +191,16 @@ def chances_of(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> d
         if word in chances and math.isfinite(logarithm):
             chances[word] += math.exp(min(logarithm, 0.0))
     return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
+
+
+def spoken(text: str) -> str:
+    r"""Return what a model says after it has thought aloud.
+
+    Example:
+        >>> spoken("<think>A cat?</think>\n\nYes"), spoken("<think>A cat")
+        ('Yes', '<think>A cat')
+    """
+    return re.sub(r"^\s*<think>.*?</think>\s*", "", text, count=1, flags=re.DOTALL)
 
 
 def json_of(text: str) -> Any:

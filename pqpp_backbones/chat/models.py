@@ -1,17 +1,20 @@
 """Models that chat, behind an endpoint or in this process, and the options that choose one."""
 
 import base64
-import functools
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, json_of
-from pqpp_backbones.chat.service import NoAnswer, Service
+from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, spoken
+from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
+from pqpp_files.extras import needing
+from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.options.option import Options, option
+from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
@@ -23,8 +26,9 @@ class Endpoint(Chat):
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
         model: The model's name there.
-        budget: What may be spent; without a limit by default.
-        **patience: `timeout`, `tries`, `wait` and `sleep` of `Service`.
+        budget: What may be spent; without a limit by default. A reply in the file of its ledger is
+            not asked for again.
+        **patience: `timeout` and `tries` of `Service`.
 
     Raises:
         ServiceError: The address is none of http or https, or the key in the environment has
@@ -37,39 +41,61 @@ class Endpoint(Chat):
     """
 
     def __init__(self, url: str, model: str, budget: Budget | None = None, **patience: Any) -> None:
-        self._service = Service(url, KEY, **patience)
-        self.url, self.name = self._service.url, model
-        self.budget = budget or Budget()
+        with needing("an endpoint", "chat"):
+            from pqpp_backbones.chat.service import Service
+
+        self.name, self.budget = model, budget or Budget()
+        self._service = Service(url, KEY, self.budget, **patience)
+        self.url = self._service.url
 
     def ask(self, request: Request) -> Reply:
         """Return the reply to one question, asked again where the endpoint is busy or cut off."""
-        body = _body(self.name, request)
-        read = functools.partial(_reply, request.answers)
-        admit = functools.partial(self.budget.admit, request)
-        reply = self._service.ask("/chat/completions", body, read, admit)
-        self.budget.spend(request, reply)
+        body, ledger = _body(self.name, request), self.budget.ledger
+        key = sha256_of_parts([self.url, json.dumps(body)]) if ledger.path else ""
+        with ledger.held():
+            kept = ledger.replies.get(key)
+        if kept:
+            reply = Reply(**kept)
+        else:
+            most = self.budget.most(request)
+            completion, call = self._service.ask("/chat/completions", body, most, key)
+            try:
+                reply = _reply(request.answers, completion)
+            except (TypeError, KeyError, AttributeError):
+                said = completion.get("error") if isinstance(completion, dict) else None
+                said = f" ({visible(str(said))[:200]})" if said else ""
+                raise ServiceError(
+                    f"{self.url}: what came is no chat completion{said}; check the address"
+                ) from None
+            self.budget.settle(call, request, reply)
+        if reply.why:
+            raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
         return reply
 
 
-def _reply(answers: Sequence[str], text: str) -> Reply | NoAnswer:
-    try:
-        completion = json_of(text)
-        choice = completion["choices"][0]
-        reply = choice["message"]["content"]
-    except (ValueError, TypeError, KeyError, IndexError):
-        return NoAnswer("what came is no chat completion")
-    if not isinstance(reply, str):
-        return NoAnswer("the reply has no text")
-    usage = completion.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+def _reply(answers: Sequence[str], completion: Any) -> Reply:
+    """Return what a completion holds, with the reason where it holds nothing."""
+    choice = (completion["choices"] or [{}])[0]
+    message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
+    content = message.get("content") or ""
+    if not isinstance(content, str):  # a list of parts, of which some are thoughts
+        content = "".join(str(part.get("text") or "") for part in content)
+    text, refusal = spoken(content), message.get("refusal")
+    if not text.strip():
+        ended = choice.get("finish_reason") or "no reason is told"
+        why = f"it refuses, {refusal}" if refusal else f"it holds no text ({ended})"
+        return Reply("", asked, said, None, visible(why)[:200])
     try:  # which are told only where they are wanted, if at all
-        top = choice["logprobs"]["content"][0]["top_logprobs"] if answers else None
+        told = choice["logprobs"]["content"] if answers else []
+        thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
+        first = next(one for one in told[thought:] if one["token"].strip() or not thought)
+        top = first["top_logprobs"]
         chances = top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
-    except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+    except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
         chances = None
-    return Reply(reply, asked, said, chances)
+    return Reply(text, asked, said, chances)
 
 
 def _body(model: str, request: Request) -> dict[str, Any]:
@@ -134,7 +160,7 @@ class InProcess(Chat):
         if request.image is not None and not sees:
             raise ServiceError(f"{self.name} sees no images; name a model of images and text")
 
-        self.budget.admit(request)
+        call = self.budget.enter(self.budget.most(request))
         inputs = self.processor.apply_chat_template(
             _messages(request, sees),
             add_generation_prompt=True,
@@ -162,8 +188,8 @@ class InProcess(Chat):
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
             chances = chances_of(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(text, asked, int(tokens.shape[1]) - asked, chances)
-        self.budget.spend(request, reply)
+        reply = Reply(spoken(text), asked, int(tokens.shape[1]) - asked, chances)
+        self.budget.settle(call, request, reply)
         return reply
 
 
@@ -234,6 +260,8 @@ class ChatOptions(Options):
         chat_model: Who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model.
         most_money: The most that may be spent, with --prices.
         prices: What a million tokens of questions and of replies cost.
+        ledger: File of the calls and their replies: a rerun pays for none of them again, and
+            counts them against the limits.
     """
 
     chat_url: str | None = option(None, metavar="URL")
@@ -241,6 +269,7 @@ class ChatOptions(Options):
     most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
     most_money: float | None = option(None, metavar="SUM", above=0)
     prices: list[float] = option([], metavar="IN,OUT", least=0, below=1e9)
+    ledger: str | None = option(None, metavar="FILE")
 
     def __post_init__(self) -> None:
         """Check the prices too."""
@@ -253,7 +282,8 @@ class ChatOptions(Options):
     def budget(self) -> Budget:
         """Return a new account with these limits."""
         price_in, price_out = self.prices or (0.0, 0.0)
-        return Budget(self.most_calls, self.most_money, price_in, price_out)
+        ledger = Ledger(self.ledger)
+        return Budget(self.most_calls, self.most_money, price_in, price_out, ledger=ledger)
 
     def open_chat(
         self,

@@ -1,42 +1,45 @@
-"""A web service that is asked by POST: again where it is busy, cut off where it does not end."""
+"""A web service by OpenAI's client: each try in the ledger, no reply without an end."""
 
 import contextlib
 import json
 import os
+import re
+import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+import warnings
+from collections.abc import Mapping
+from typing import Any
 
-from pqpp_backbones.chat.chat import json_of
+import httpx2
+import openai
+
+from pqpp_backbones.chat.chat import Budget, json_of
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.extras import needing
 from pqpp_files.visible import visible
 
-_AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
-_LONGEST_WAIT = 60.0
 _LARGEST_REPLY = 4_000_000  # bytes; a service that does not stop is cut off
-
-Answer = TypeVar("Answer")
-
-
-class NoAnswer(NamedTuple):
-    """Why something is worth another try, and how many seconds to wait if that was told."""
-
-    why: str
-    wait: float | None = None
+# Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
+_FREE = {*range(300, 500), 503, 529} - {408}
+FEW = 5
+"""Of the likeliest tokens, what services tell that refuse to tell more."""
+_TOO_MANY = f"top_logprobs above {FEW}"
+# What some services refuse by name.
+_OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
 
 
 class Service:
-    """An address and the key for it.
+    """An address, the key for it, and the account that its calls go to.
 
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
         key_in: The environment's variable that holds the key; it is in no log, error or file.
+        budget: What may be spent.
         timeout: Seconds that an answer may take as a whole.
         tries: How often something is asked that has no answer.
-        wait: Seconds before the second try; doubled for each further one.
-        sleep: How to wait.
         largest: Of an answer, in bytes.
+
+    Attributes:
+        refused: What the service does not know or allow, by name; it is sent no more.
 
     Raises:
         ServiceError: The address is none of http or https, or the key in the environment has
@@ -47,113 +50,181 @@ class Service:
         self,
         url: str,
         key_in: str,
+        budget: Budget,
         timeout: float = 120.0,
         tries: int = 4,
-        wait: float = 1.0,
-        sleep: Callable[[float], Any] = time.sleep,
         largest: int = _LARGEST_REPLY,
     ) -> None:
+        # What stands before an @ may be a password.
+        address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
+        address += f"http://localhost:8000/v1, and a key into the variable {key_in}"
         if not url.startswith(("http://", "https://")) or "@" in url:
-            # What stands before an @ may be a password.
-            raise ServiceError(
-                f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
-                "http://localhost:8000/v1, and a key into the variable " + key_in
-            )
-        self.url, self.key_in, self.largest = url.rstrip("/"), key_in, largest
-        self.timeout, self.tries, self.wait, self.sleep = timeout, tries, wait, sleep
+            raise ServiceError(address)
+        self.url, self.key_in, self.budget = url.rstrip("/"), key_in, budget
+        self.timeout, self.tries, self.refused = timeout, tries, set[str]()
         self._key = os.environ.get(key_in, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
                 f"the variable {key_in} holds blanks or other characters that cannot be in a key"
             )
+        # The key is for this address alone, and what OpenAI's own variables hold for no other.
+        self._headers: dict[str, Any] = {
+            name: openai.Omit() for name in ("OpenAI-Organization", "OpenAI-Project")
+        }
+        self._headers["Authorization"] = f"Bearer {self._key}" if self._key else openai.Omit()
+        self._wire = _Wire(budget, timeout, largest)
+        try:
+            self._client = openai.OpenAI(
+                api_key=self._key or "none",
+                base_url=self.url,
+                max_retries=tries - 1,
+                timeout=timeout,
+                http_client=self._wire,
+            )
+        except httpx2.InvalidURL:
+            raise ServiceError(address) from None
 
     def ask(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        read: Callable[[str], Answer | NoAnswer],
-        admit: Callable[[], Any],
-    ) -> Answer:
-        """Return what `read` makes of an answer; ask again where there is none.
+        self, path: str, body: Mapping[str, Any], most: float, key: str = ""
+    ) -> tuple[Any, int]:
+        """Return what is answered, as JSON, and the number of the call in the ledger.
+
+        The client asks again where the service is busy or cut off. What it refuses by name is left
+        out from then on. Who reads the answer settles the call.
 
         Args:
             path: Below the address, as `/chat/completions`.
             body: What is sent, as JSON.
-            read: Takes the text of an answer with status 200.
-            admit: Called before each try; raises where no more is allowed.
+            most: What a try may cost.
+            key: By which the ledger finds the answer again.
 
         Raises:
-            ServiceError: It is refused, with its status, or there is no answer after all tries.
+            ServiceError: It is refused, with its status, there is no answer after all tries, or
+                the budget does not allow one.
         """
-        why = ""
-        for attempt in range(self.tries):
-            admit()
-            answer = self._post(path, body, read)
-            if not isinstance(answer, NoAnswer):
-                return answer
-            why = answer.why
-            if attempt + 1 < self.tries:
-                self.sleep(min(answer.wait or self.wait * 2**attempt, _LONGEST_WAIT))
-        raise ServiceError(
-            f"{self.url}: no reply after {self.tries} tries ({why}); try again later"
-        )
-
-    def _post(
-        self, path: str, body: Mapping[str, Any], read: Callable[[str], Answer | NoAnswer]
-    ) -> Answer | NoAnswer:
-        with needing("an endpoint", "assess"):
-            import httpx
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        until = time.monotonic() + self.timeout
+        while True:
+            sent = self._allowed(body)
+            self._wire.now.most, self._wire.now.key = most, key
+            try:
+                options: Any = {"headers": self._headers}
+                answer = self._client.post(
+                    path, cast_to=httpx2.Response, body=sent, options=options
+                )
+                break
+            except openai.APIStatusError as error:
+                said, status = self._said(error.response.text), error.status_code
+                line = f"{self.url}: status {status}, {said}; check the address, the model "
+                line += f"{body.get('model')!r} and the variable {self.key_in}"
+                refusal = ServiceError(line, status, said)
+                may_name = status in (400, 422) and not refusal.is_of_one_request
+                if not (may_name and self._leave_out(sent, said)):
+                    raise refusal from None
+            except openai.APIConnectionError as error:
+                why = f"no whole reply within {self.timeout:g} s"
+                if not isinstance(error, openai.APITimeoutError):
+                    cause = error.__cause__
+                    why = f"the connection failed, {type(cause).__name__}: {visible(str(cause))}"
+                line = f"{self.url}: no reply after {self.tries} tries ({why:.200})"
+                raise ServiceError(f"{line}; try again later") from None
+        text = self._cleaned(answer.text)
         try:
-            with (
-                # The key is for this address alone.
-                httpx.Client(timeout=self.timeout, follow_redirects=False) as client,
-                client.stream("POST", self.url + path, json=body, headers=headers) as response,
-            ):
-                raw = bytearray()
-                for chunk in response.iter_bytes():
-                    raw += chunk
-                    if len(raw) > self.largest:
-                        return NoAnswer("its reply does not end")
-                    if time.monotonic() > until:
-                        raise httpx.ReadTimeout("as a whole")
-        except httpx.TimeoutException:
-            return NoAnswer(f"no whole reply within {self.timeout:g} s")
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            return NoAnswer(f"the connection failed, {type(error).__name__}")
-        except httpx.InvalidURL:
-            raise ServiceError(f"{self.url}: not the address of an endpoint; correct it") from None
-        text = self.cleaned(raw.decode("utf-8", "replace"))
-        if response.status_code in _AGAIN:
-            told = response.headers.get("Retry-After", "").strip()
-            seconds = float(told) if told.isdecimal() and len(told) < 10 else None
-            return NoAnswer(f"status {response.status_code}", seconds)
-        if response.status_code != 200:
-            said = self._said(text)
-            raise ServiceError(
-                f"{self.url}: status {response.status_code}, {said}; check the address, the model "
-                f"{body.get('model')!r} and the variable {self.key_in}",
-                response.status_code,
-                said,
-            )
-        return read(text)
+            is_stream = text.startswith(("data:", "event:", ":"))
+            return _joined(text) if is_stream else json_of(text), self._wire.now.call
+        except (ValueError, TypeError, AttributeError):
+            raise ServiceError(f"{self.url}: what came is no JSON; check the address") from None
+
+    def _allowed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        sent = {name: value for name, value in body.items() if name not in self.refused}
+        if "max_tokens" in self.refused and "max_tokens" in body:
+            sent["max_completion_tokens"] = body["max_tokens"]
+        if "logprobs" in self.refused:
+            sent.pop("top_logprobs", None)
+        if _TOO_MANY in self.refused and "top_logprobs" in sent:
+            sent["top_logprobs"] = FEW
+        return sent
+
+    def _leave_out(self, sent: Mapping[str, Any], said: str) -> bool:
+        """Note, and tell once, what of a request is refused by name; return whether anything is."""
+        named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", said)}
+        if "top_logprobs" in named and sent["top_logprobs"] > FEW:
+            named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}
+        for name in sorted(named - self.refused):
+            warnings.warn(f"{self.url} refuses {name}: it is left out", stacklevel=4)
+        self.refused |= named
+        return bool(named)
 
     def _said(self, text: str) -> str:
         """Return what a service says of a refusal, short, in one line and without the key."""
-        try:
+        text = self._cleaned(text)
+        with contextlib.suppress(ValueError, AttributeError):
             answer = json_of(text)
             error = answer.get("error", answer)
-            text = error.get("message", error) if isinstance(error, dict) else error
-            code = error.get("code") if isinstance(error, dict) else None
-            text = f"{text} ({code})" if isinstance(code, str) and code not in str(text) else text
-        except (ValueError, AttributeError):
-            pass
-        return visible(" ".join(str(text).split()))[:200] or "nothing said"
+            text = str(error.get("message", error) if isinstance(error, dict) else error)
+            for name in ("code", "param") if isinstance(error, dict) else ():
+                if isinstance(error.get(name), str) and error[name] not in text:
+                    text += f" ({error[name]})"
+        return visible(" ".join(text.split()))[:200] or "nothing said"
 
-    def cleaned(self, text: str) -> str:
+    def _cleaned(self, text: str) -> str:
         """Return what came back, with stars where it repeats the key."""
         if self._key and "\\u" in text:  # letters of the key may be written so
             with contextlib.suppress(ValueError):
                 text = json.dumps(json_of(text), ensure_ascii=False)
         return text.replace(self._key, "***") if self._key else text
+
+
+class _Wire(httpx2.Client):
+    """What sends each try: it enters the try into the ledger, and ends what does not end."""
+
+    def __init__(self, budget: Budget, timeout: float, largest: int) -> None:
+        super().__init__(timeout=timeout, follow_redirects=False)
+        self.budget, self.longest, self.largest = budget, timeout, largest
+        self.now = threading.local()
+
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Return a whole response."""
+        call = self.now.call = self.budget.enter(self.now.most, self.now.key)
+        until, raw = time.monotonic() + self.longest, bytearray()
+        try:
+            response = super().send(request, **{**options, "stream": True})
+        except httpx2.ConnectError:
+            self.budget.ledger.settle(call, 0.0)
+            raise
+        with contextlib.closing(response):
+            for chunk in response.iter_bytes():
+                raw += chunk
+                if len(raw) > self.largest:
+                    raise httpx2.ReadError("its reply does not end")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("as a whole")
+        if response.status_code in _FREE:
+            self.budget.ledger.settle(call, 0.0)
+        headers = httpx2.Headers(response.headers)
+        for name in ("content-encoding", "content-length", "transfer-encoding"):
+            headers.pop(name, None)
+        if b"insufficient_quota" in raw:
+            headers["x-should-retry"] = "false"
+        return httpx2.Response(
+            response.status_code, headers=headers, content=bytes(raw), request=request
+        )
+
+
+def _joined(text: str) -> dict[str, Any]:
+    """Return the completion that a stream of server-sent events holds in parts."""
+    said: dict[str, Any] = {"content": "", "refusal": ""}
+    whole: dict[str, Any] = {"choices": []}
+    choice: dict[str, Any] = {"message": said, "logprobs": {"content": []}}
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or data == "[DONE]":
+            continue
+        part = json_of(data)
+        whole |= {name: part[name] for name in ("usage", "error") if part.get(name)}
+        for one in part.get("choices", [])[:1]:
+            whole["choices"] = [choice]
+            choice["finish_reason"] = one.get("finish_reason") or choice.get("finish_reason")
+            delta = one.get("delta") or one.get("message") or {}
+            for name in said:
+                said[name] += delta.get(name) or ""
+            choice["logprobs"]["content"] += (one.get("logprobs") or {}).get("content") or []
+    return whole

@@ -2,14 +2,15 @@
 
 import base64
 import binascii
+import re
 from typing import Any
 
-from pqpp_backbones.chat.chat import Budget, json_of
-from pqpp_backbones.chat.service import NoAnswer, Service
+from pqpp_backbones.chat.chat import Budget
 from pqpp_backbones.errors import ServiceError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import Generator, Made, Wanted
 from pqpp_files.errors import FileError
+from pqpp_files.extras import needing
 from pqpp_files.foreign.images import image_header, open_image
 from pqpp_files.visible import visible
 
@@ -18,15 +19,14 @@ KEY = "PQPP_IMAGES_KEY"
 
 _LARGEST = 60_000_000  # bytes of an answer; an image of 4096 x 4096 as base64 is smaller
 _MOST_PIXELS = 8192 * 8192
-# What servers leave out of OpenAI's words, or the hosted ones refuse: sent until it is refused.
-_OPTIONAL = ("seed", "response_format")
 
 
 class EndpointGenerator(Generator):
     """A model behind an endpoint; each image is one call.
 
     The seed is sent. An endpoint that refuses it by name is asked without, and the image's JSON
-    says so: such an image cannot be made again. A prompt that its rules refuse has no image.
+    says so: such an image cannot be made again. A prompt that its rules refuse has no image, nor
+    has one whose answer, which is paid, holds none.
 
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
@@ -36,7 +36,7 @@ class EndpointGenerator(Generator):
         width: See `height`.
         budget: What may be spent; without a limit by default.
         timeout: Seconds that an image may take.
-        **patience: `tries`, `wait` and `sleep` of `Service`.
+        tries: How often a busy endpoint is asked.
 
     Raises:
         ServiceError: The address or the key cannot be one.
@@ -57,59 +57,54 @@ class EndpointGenerator(Generator):
         width: int | None = None,
         budget: Budget | None = None,
         timeout: float = 300.0,
-        **patience: Any,
+        tries: int = 4,
     ) -> None:
         if (height is None) != (width is None):
             raise EngineError("an endpoint needs both height and width, or neither; give both")
-        self._service = Service(url, KEY, timeout, largest=_LARGEST, **patience)
-        self.model, self.name = model, name or model.rpartition("/")[2].casefold()
+        with needing("an endpoint", "chat"):
+            from pqpp_backbones.chat.service import Service
+
         self.budget: Budget = budget or Budget()
+        self._service = Service(url, KEY, self.budget, timeout, tries, _LARGEST)
+        self.model, self.name = model, name or model.rpartition("/")[2].casefold()
         self.settings = {"model_id": model, "endpoint": self._service.url}
         self.settings |= {"height": height, "width": width}
         self._body = {"model": model, "n": 1, "response_format": "b64_json"}
         self._body |= {"size": f"{width}x{height}"} if width else {}
-        self._unknown: set[str] = set()
 
     def make_one(self, wanted: Wanted) -> Made:
         """See `Generator.make_one`; one call an image."""
         asked = {**self._body, "prompt": wanted.prompt, "seed": wanted.seed % 2**31}
-
-        def read_paid(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
-            self.budget.spend()  # whatever is in it
-            return _read(text)
-
-        while True:
-            body = {name: value for name, value in asked.items() if name not in self._unknown}
-            try:
-                image, facts = self._service.ask(
-                    "/images/generations", body, read_paid, self.budget.admit
-                )
-            except ServiceError as error:
-                if error.status in (400, 422):  # it may say what it does not know
-                    named = {name for name in _OPTIONAL if name in error.said} - self._unknown
-                    self._unknown |= named
-                    if named:
-                        continue
-                if error.refuses_content:
-                    return Made(None, True, {"refused": error.said})
-                raise
-            facts["seed"] = body.get("seed")
-            return Made(image, None, facts)
+        try:
+            answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)
+        except ServiceError as error:
+            if error.is_of_one_request:
+                return Made(None, True, {"refused": error.said})
+            raise
+        self.budget.ledger.settle(call, self.budget.price_call)
+        if not isinstance(answer, dict) or "data" not in answer:
+            raise ServiceError(f"{self._service.url}: what came is no image; check the address")
+        found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}
+        found = found if isinstance(found, dict) else {}
+        image, why = _read(found)
+        facts = {"seed": None if "seed" in self._service.refused else asked["seed"]}
+        if isinstance(found.get("revised_prompt"), str):
+            facts["revised_prompt"] = visible(found["revised_prompt"])
+        return Made(image, None, facts if image else {"refused": why})
 
 
-def _read(text: str) -> tuple[Any, dict[str, Any]] | NoAnswer:
-    """Return the image of an answer, and the prompt where the endpoint has changed it."""
+def _read(found: dict[str, Any]) -> tuple[Any, str]:
+    """Return the image of an answer, or why there is none."""
+    told = found.get("b64_json") or found.get("url")
+    if not isinstance(told, str):
+        return None, "the answer holds no image"
+    if told.startswith(("http://", "https://")):
+        return None, "the answer is an address, and none is fetched; ask the endpoint for b64_json"
     try:
-        answer = json_of(text)["data"][0]
-        raw = base64.b64decode(answer["b64_json"], validate=True)
-    except (ValueError, TypeError, KeyError, IndexError, binascii.Error):
-        return NoAnswer("what came is no image as b64_json")
-    try:
+        raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", told), validate=True)
         header = image_header(raw)
         if header.width * header.height > _MOST_PIXELS:
-            return NoAnswer(f"the image has {header.width} x {header.height} pixels")
-        opened = open_image(raw)
-    except FileError:
-        return NoAnswer("what came is no whole image")
-    revised = answer.get("revised_prompt")
-    return opened, {"revised_prompt": visible(revised)} if isinstance(revised, str) else {}
+            return None, f"the image has {header.width} x {header.height} pixels"
+        return open_image(raw), ""
+    except (binascii.Error, FileError):
+        return None, "what came is no whole image"

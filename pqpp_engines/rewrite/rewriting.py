@@ -58,7 +58,7 @@ class Writer:
         self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
 
     def __call__(self, prompt: str) -> list[str]:
-        """Return the rewrites of a prompt, each once; none where no reply can be read.
+        """Return the rewrites of a prompt, each once; none where it is refused or no reply is read.
 
         Raises:
             ServiceError: There is no reply, or the limit is reached.
@@ -66,8 +66,12 @@ class Writer:
         import jsonschema
 
         for seed in range(_TRIES):
-            # Out of the block: no reply, or none allowed, is no reply that cannot be read.
-            reply = self.chat.ask(self._request(prompt, seed))
+            try:
+                reply = self.chat.ask(self._request(prompt, seed))
+            except ServiceError as error:
+                if error.is_of_one_request:
+                    return []
+                raise
             try:
                 answer = json_of(reply.text)
                 jsonschema.validate(answer, _SCHEMA)

@@ -5,7 +5,7 @@ The log is what a killed job goes on from: a prompt that it has an answer to is 
 
 import json
 import os
-import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pqpp_backbones.chat.ledger import Ledger
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route.routes import Account, Rule
 from pqpp_files.errors import in_a_line
-from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+
+_BEYOND = "not asked, it is beyond the budget"
 
 
 class Decision(NamedTuple):
@@ -63,11 +64,12 @@ class RoutedAnswer:
 
 
 class Log:
-    """A file of answers by one router, for these prompts and others.
+    """A ledger of the calls by one router, for these prompts and others, with their answers.
 
     Attributes:
         answers: Place of a prompt to the answer that the file has.
-        account: What the other prompts in the file have cost.
+        account: The prompts of the file that are not asked for now, and what all calls have cost,
+            or may have cost.
     """
 
     def __init__(
@@ -77,63 +79,68 @@ class Log:
         texts: Sequence[str],
         log_prompts: bool = False,
     ) -> None:
-        self._path = None if path is None else expanded(path)
         self._texts, self._router, self._log_prompts = texts, router, log_prompts
-        hashes, seen = [sha256_of_parts([text]) for text in texts], Counter[str]()
+        self._ledger, seen = Ledger(path), Counter[str]()
         self._keys = []  # of each prompt, and how often it came before
-        for key in hashes:
-            self._keys.append((key, seen[key]))
-            seen[key] += 1
-        self._lock = threading.Lock()
+        for digest in (sha256_of_parts([text]) for text in texts):
+            self._keys.append((digest, seen[digest]))
+            seen[digest] += 1
         self.answers: dict[int, RoutedAnswer] = {}
-        self.account = Account()
-        if self._path is not None and self._path.exists():
-            self._read(self._path)
-
-    def write(self, place: int, decision: Decision, answer: RoutedAnswer, cost: float) -> None:
-        """Add the answer to a prompt; one that JSON cannot hold is asked for again next time."""
-        if self._path is None:
-            return
-        key, occurrence = self._keys[place]
-        line = {
-            "prompt_sha256": key,
-            "occurrence": occurrence,
-            **({"prompt": self._texts[place]} if self._log_prompts else {}),
-            "router": self._router,
-            **decision._asdict(),
-            "answered": answer.route,
-            "paid": cost,
-            "failed": answer.failed,
-        }
-        try:
-            text = json.dumps({**line, "result": answer.result}, allow_nan=False)
-        except (TypeError, ValueError):
-            text = json.dumps(line)
-        with self._lock, self._path.open("ab") as file:
-            file.write(text.encode() + b"\n")
-
-    def _read(self, path: Path) -> None:
         places = {key: place for place, key in enumerate(self._keys)}
-        content = path.read_bytes()
-        lines = content.split(b"\n")
-        for number, line in enumerate(lines[:-1], 1):
-            try:
-                entry = parse_json(line.decode())
-                key = entry["prompt_sha256"], entry.get("occurrence", 0)
-                is_answer = entry.get("router") == self._router and entry["answered"] is not None
-            except (ValueError, TypeError, KeyError, AttributeError):
-                raise EngineError(
-                    f"{path}, line {number}: not the log of a router; name another file"
-                ) from None
-            if is_answer and key not in places:
-                self.account.asked += 1
-                self.account.spent += entry["paid"]
-            elif is_answer and "result" in entry:
-                answer = RoutedAnswer(entry["result"], entry["answered"], entry["failed"])
+        asked, spent = set(), 0.0
+        with self._ledger.held():
+            lines = [one for one in self._ledger.lines if one.get("router") == router]
+        for line in lines:
+            key = line["prompt_sha256"], line["occurrence"]
+            asked.add(key)
+            spent += line.get("paid", line["most"])
+            if key in places and ("result" in line or "image" in line):
+                answer = RoutedAnswer(self._result(line), line["asked"], line["failed"])
                 self.answers[places[key]] = answer
-        if lines[-1]:  # a kill has cut it
-            with path.open("r+b") as file:
-                file.truncate(len(content) - len(lines[-1]))
+        left = set(places) - {self._keys[place] for place in self.answers}
+        self.account = Account(len(asked - left), spent)
+
+    def enter(self, place: int, decision: Decision, route: str, most: float) -> int:
+        """Note a call before it is made; return its number."""
+        key, occurrence = self._keys[place]
+        prompt = {"prompt": self._texts[place]} if self._log_prompts else {}
+        told = {**prompt, "router": self._router, **decision._asdict(), "asked": route}
+        return self._ledger.enter(most, prompt_sha256=key, occurrence=occurrence, **told)
+
+    def settle(self, call: int, paid: float, failed: Mapping[str, str], result: Any) -> None:
+        """Note what came of a call; an image in a file beside the log."""
+        told: dict[str, Any] = {"failed": dict(failed)}
+        if not isinstance(result, Exception) and self._ledger.path:
+            try:
+                json.dumps(result, allow_nan=False)
+                told["result"] = result
+            except (TypeError, ValueError):
+                image = self._image(call)
+                if hasattr(result, "getbands"):  # an image of PIL
+                    image.parent.mkdir(exist_ok=True)
+                    result.save(image)
+                    told["image"] = image.name
+                else:
+                    warnings.warn(
+                        f"JSON holds no {type(result).__name__}: {self._ledger.path} does not keep "
+                        "such answers, and another run pays for them again",
+                        stacklevel=2,
+                    )
+        self._ledger.settle(call, paid, **told)
+
+    def _image(self, call: int) -> Path:
+        assert self._ledger.path is not None
+        return self._ledger.path.with_name(f"{self._ledger.path.name}.images") / f"{call}.tiff"
+
+    def _result(self, line: Mapping[str, Any]) -> Any:
+        if "result" in line:
+            return line["result"]
+        from PIL import Image
+
+        # In its own mode, as it came.
+        with Image.open(self._image(line["call"])) as image:  # noqa: TID251
+            image.load()
+            return image
 
 
 @dataclass
@@ -144,8 +151,11 @@ class Asking:
         functions: Route to its function.
         costs: Route to the cost of an answer.
         rule: The budget that another route must fit in where one has failed.
-        account: What was planned, and is paid.
+        account: What was planned, and is paid, or may be.
         batch_size: The most prompts of a call; None where functions take a prompt.
+        texts: The prompts.
+        decisions: Place of a prompt that is asked now to where it goes.
+        log: Where calls and answers are noted.
     """
 
     functions: Mapping[str, Callable[[Any], Any]]
@@ -153,91 +163,85 @@ class Asking:
     rule: Rule
     account: Account
     batch_size: int | None
+    texts: Sequence[str]
+    decisions: Mapping[int, Decision]
+    log: Log
 
-    def batches(self, decisions: Mapping[int, Decision]) -> Iterator[list[int]]:
+    def batches(self) -> Iterator[list[int]]:
         """Give the places of prompts that are asked together: of one route, in their order."""
         for route in self.costs:
-            places = [place for place, decision in decisions.items() if decision.route == route]
+            places = [place for place, one in self.decisions.items() if one.route == route]
             for start in range(0, len(places), self.batch_size or 1):
                 yield places[start : start + (self.batch_size or 1)]
 
-    def ask(self, texts: Sequence[str], decisions: Sequence[Decision]) -> list[RoutedAnswer]:
+    def ask(self, places: Sequence[int]) -> dict[int, RoutedAnswer]:
         """Return the answers to a batch; each prompt alone where the route fails for it."""
-        route = decisions[0].route
-        if len(texts) == 1:
-            return [self._ask_alone(texts[0], decisions[0])]
-        try:
-            results = self._call(route, texts)
-        except Exception:  # whatever a user's function raises
-            results = [EngineError("asked with others")] * len(texts)
-        return [
-            self._ask_alone(text, decision)
-            if isinstance(result, Exception)
-            else RoutedAnswer(result, route)
-            for text, decision, result in zip(texts, decisions, results, strict=True)
-        ]
+        route, answers = self.decisions[places[0]].route, {}
+        over = {}
+        for place in places:  # calls that failed, in an earlier run, may have spent their share
+            if not self.account.allow(self.rule, 0.0):
+                self.account.give_back(self.costs[route])
+                over[place] = RoutedAnswer(None, None, {route: _BEYOND})
+        fitting = [place for place in places if place not in over]
+        called = self._call(route, fitting) if fitting else []
+        for place, (call, result) in zip(fitting, called, strict=True):
+            answers[place] = self._settled(place, call, result, len(fitting) > 1)
+        return answers | over
 
-    def _ask_alone(self, text: str, decision: Decision) -> RoutedAnswer:
-        """Ask the chosen route, then the others from the best on."""
+    def _settled(self, place: int, call: int, result: Any, was_of_many: bool) -> RoutedAnswer:
+        """Return what came of a call; if it failed, ask alone, then others from the best on.
+
+        A call that failed may have been paid: another one must fit beside it.
+        """
+        decision = self.decisions[place]
         others = sorted(decision.worth, key=lambda name: -decision.worth[name])
-        failed: dict[str, str] = {}
-        for name in dict.fromkeys([decision.route, *others]):
-            more = self.costs[name] - decision.cost
-            if more and not self.account.allow(self.rule, more):
-                failed[name] = "not asked, it is beyond the budget"
-                continue
-            try:
-                (result,) = self._call(name, [text])
-                if not isinstance(result, Exception):
-                    return RoutedAnswer(result, name, failed)
-                error = result
-            except Exception as raised:  # whatever a user's function raises
-                error = raised
-            failed[name] = in_a_line(error)[:200]
-            self.account.give_back(more)
-        self.account.give_back(decision.cost, 1)
-        return RoutedAnswer(None, None, failed)
+        names = [name for name in others if name != decision.route]
+        left = [decision.route, *names] if was_of_many else names
+        name, failed = decision.route, dict[str, str]()
+        while True:
+            is_failure = isinstance(result, Exception)
+            if is_failure:
+                failed[name] = in_a_line(result)[:200]
+            self.log.settle(call, self.costs[name], failed, result)
+            if not is_failure:
+                failed.pop(name, None)
+                return RoutedAnswer(result, name, failed)
+            while left and not self.account.allow(self.rule, self.costs[left[0]]):
+                failed.setdefault(left.pop(0), _BEYOND)
+            if not left:
+                return RoutedAnswer(None, None, failed)
+            name = left.pop(0)
+            ((call, result),) = self._call(name, [place])
 
-    def _call(self, name: str, texts: Sequence[str]) -> list[Any]:
-        if self.batch_size is None:
-            return [self.functions[name](texts[0])]
-        results = list(self.functions[name](list(texts)))
-        if len(results) != len(texts):
-            raise EngineError(f"{len(results)} answers came to {len(texts)} prompts")
-        return results
+    def _call(self, name: str, places: Sequence[int]) -> list[tuple[int, Any]]:
+        """Ask a route; return of each prompt the number of its call, and a result or a failure."""
+        calls = [
+            self.log.enter(place, self.decisions[place], name, self.costs[name]) for place in places
+        ]
+        texts = [self.texts[place] for place in places]
+        try:
+            ask = self.functions[name]
+            results = [ask(texts[0])] if self.batch_size is None else list(ask(texts))
+            if len(results) != len(texts):
+                raise EngineError(f"{len(results)} answers came to {len(texts)} prompts")
+        except Exception as error:  # whatever a user's function raises
+            results = [error] * len(texts)
+        return list(zip(calls, results, strict=True))
 
 
-def answer_all(
-    asking: Asking,
-    texts: Sequence[str],
-    decisions: Sequence[Decision],
-    log: Log,
-    workers: int = 1,
-    progress: bool = False,
-) -> list[RoutedAnswer]:
+def answer_all(asking: Asking, workers: int = 1, progress: bool = False) -> list[RoutedAnswer]:
     """Return the answers to all prompts, those of the log and those that are asked for now."""
     from tqdm import tqdm
 
-    answers = dict(log.answers)
-    for place, answer in answers.items():  # what was paid, in place of what is planned
-        asking.account.give_back(decisions[place].cost - asking.costs[str(answer.route)])
-    left = {place: route for place, route in enumerate(decisions) if place not in answers}
-
-    def ask(places: list[int]) -> list[int]:
-        chosen = [decisions[place] for place in places]
-        answered = asking.ask([texts[place] for place in places], chosen)
-        for place, decision, answer in zip(places, chosen, answered, strict=True):
-            log.write(place, decision, answer, asking.costs.get(answer.route or "", 0.0))
-            answers[place] = answer
-        return places
-
-    shown = tqdm(total=len(texts), initial=len(answers), unit="prompt", disable=not progress)
+    answers, prompts = dict(asking.log.answers), len(asking.texts)
+    shown = tqdm(total=prompts, initial=len(answers), unit="prompt", disable=not progress)
     pool = ThreadPoolExecutor(workers)
     try:
-        running = [pool.submit(ask, places) for places in asking.batches(left)]
+        running = [pool.submit(asking.ask, places) for places in asking.batches()]
         for future in as_completed(running):
+            answers |= future.result()
             shown.update(len(future.result()))
     finally:
         pool.shutdown(cancel_futures=True)
         shown.close()
-    return [answers[place] for place in range(len(texts))]
+    return [answers[place] for place in range(prompts)]

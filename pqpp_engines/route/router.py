@@ -170,16 +170,18 @@ class Router:
         """Ask the chosen route's function for each prompt, and the next best where one fails.
 
         A prompt for which every route fails is a row that says so; no answer is lost for it. A
-        budget is hard: `account`, or what the log tells, holds what was spent, and a route that
-        would exceed it is not asked in place of one that failed. A call that fails counts as free.
+        budget is hard, over all runs with one log: `account`, or what the log tells, holds what was
+        spent. A call that fails, or that a kill has cut, may have been paid and counts as such; a
+        call beyond the budget is not made.
 
         Args:
             prompts: As for `Predictor.predict`.
             functions: Route to a function from a prompt to an answer; with `batch_size` from a list
                 of prompts to as many answers, of which an `Exception` is a failure of its prompt.
-            log: A file of JSON lines, one a prompt as it is answered: the decision, who answered,
-                what (as far as JSON can hold it), and what failed. A run that finds answers of
-                this router in it asks for the others alone, in a job that was killed for instance.
+            log: A file of JSON lines, two a call: the decision and who is asked before it; after it
+                the answer, as JSON or an image beside it, or what failed. A run that finds answers
+                of this router in it asks for the others alone, in a job that was killed for
+                instance.
             log_prompts: Whether the log holds the prompts; their SHA-256 alone if not.
             batch_size: The most prompts of a call. A batch that fails is asked one by one.
             workers: Calls at a time, in threads.
@@ -204,10 +206,12 @@ class Router:
         texts = read_prompts(prompts)
         diary = Log(log, rules.digest_of(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account
-        decisions = self.decide(texts, account)
+        left = [place for place in range(len(texts)) if place not in diary.answers]
+        decided = self.decide([texts[place] for place in left], account)
+        decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
-        asking = Asking(functions, costs, self.rule, account, batch_size)
-        return answer_all(asking, texts, decisions, diary, workers, progress)
+        asking = Asking(functions, costs, self.rule, account, batch_size, texts, decisions, diary)
+        return answer_all(asking, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""

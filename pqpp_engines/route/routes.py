@@ -275,7 +275,8 @@ class Account:
                 far = far & (np.cumsum(far) <= fitting)
             chosen = choose(worth, costs, far, rule, price)
             if len(worth) and not low <= costs[chosen].sum() <= high:
-                price = price_for(worth, costs, far, rule, high / len(worth))
+                limit = max(high / len(worth), costs.min())  # calls that failed may exceed it
+                price = price_for(worth, costs, far, rule, limit)
                 chosen = choose(worth, costs, far, rule, price)
             self.asked += len(worth)
             self.spent += float(costs[chosen].sum())
@@ -288,11 +289,10 @@ class Account:
             self.spent += more if fits else 0.0
         return fits
 
-    def give_back(self, cost: float, prompts: int = 0) -> None:
-        """Take off what was entered and is not paid, and prompts without an answer."""
+    def give_back(self, cost: float) -> None:
+        """Take off what was entered and is not paid."""
         with self._lock:
             self.spent -= cost
-            self.asked -= prompts
 
     def _room(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
         """Return the least and the most that the next prompts may cost in all."""

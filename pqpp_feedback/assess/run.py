@@ -231,7 +231,7 @@ def ends_the_run(error: Exception) -> bool:
         (False, False)
     """
     is_of_a_model = isinstance(error, ModelError | MissingExtraError)
-    of_one_image = isinstance(error, FeedbackError) or getattr(error, "refuses_content", False)
+    of_one_image = isinstance(error, FeedbackError) or getattr(error, "is_of_one_request", False)
     return is_of_a_model and not of_one_image
 
 

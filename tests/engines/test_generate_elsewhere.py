@@ -9,7 +9,7 @@ import logging
 import fsspec
 import pytest
 
-pytest.importorskip("httpx", reason="an endpoint needs pqpp[assess]")
+pytest.importorskip("openai", reason="an endpoint needs pqpp[chat]")
 
 from PIL import Image
 from support.chat_server import serve_chat
@@ -44,9 +44,8 @@ def server(monkeypatch):
         yield state
 
 
-def endpoint(server, waits=None, **options):
-    waits = [] if waits is None else waits
-    return EndpointGenerator(server.url, "some/Flux", sleep=waits.append, **options)
+def endpoint(server, **options):
+    return EndpointGenerator(server.url, "some/Flux", **options)
 
 
 def told_of(folder, name):
@@ -73,13 +72,19 @@ def test_what_is_sent_and_what_is_kept(server, tmp_path):
     assert len(server.asked) == 6
 
 
-def test_asks_again_for_what_is_no_image(server, tmp_path):
-    half = base64.b64encode(drawn(1)[:50]).decode()
-    replies = iter([{"data": [{"b64_json": half}]}, {"data": [{"b64_json": "%%"}]}])
-    server.answer = lambda body: next(replies, answer(body))
-    waits = []
-    assert generate(endpoint(server, waits), PROMPTS[:1], tmp_path, 1).made == 1
-    assert waits == [1, 2] and len(server.asked) == 3
+def test_an_answer_without_an_image_is_paid_and_asked_for_once(server, tmp_path):
+    whole = base64.b64encode(drawn(1)).decode()
+    answers = [{"data": [{"b64_json": one}]} for one in (whole[:50], "%%", None)]
+    answers += [{"data": []}, {"data": None}, {"data": [{"url": "https://a.test/1.png"}]}]
+    answers += [
+        {"data": [{name: f"data:image/png;base64,{whole}"}]} for name in ("b64_json", "url")
+    ]
+    replies, budget = iter(answers), Budget(price_call=0.04)
+    server.answer = lambda body: next(replies)
+    rows = [{"prompt_id": f"p-{n}", "prompt": "a cat"} for n in range(8)]
+    made = generate(endpoint(server, budget=budget), rows, tmp_path, 1)
+    assert (made.made, made.refused, len(server.asked)) == (2, 6, 8)
+    assert "an address" in made.last_refusal and budget.ledger.spent == pytest.approx(0.32)
 
 
 def test_a_slow_one_is_given_up_and_what_was_made_stays(server, tmp_path):
@@ -124,7 +129,7 @@ def test_calls_and_money_are_limited(server, tmp_path):
     budget = Budget(most_calls=4, price_call=0.04)
     with pytest.raises(ServiceError):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1)
-    assert len(server.asked) == 4 and budget.money == pytest.approx(0.08)
+    assert len(server.asked) == 4 and budget.ledger.spent == pytest.approx(0.08)
     assert len(list(tmp_path.rglob("*.png"))) == 2
     budget = Budget(most_money=0.1, price_call=0.04)
     with pytest.raises(ServiceError, match=r"0\.12"):

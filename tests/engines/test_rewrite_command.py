@@ -68,7 +68,7 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
     monkeypatch.setenv("PQPP_CHAT_KEY", "sk-secret-123")
     with serve_chat() as server:
         server.answer = lambda body: json.dumps({"rewrites": REWRITES})
-        server.faults = ["nonsense"]
+        server.faults = [503]
         words = ["rewrite", "a dog on a couch", "--target", "mean_hbpp", "--chat-url", server.url,
                  "--chat-model", "tiny", "--keep", "kept.jsonl", "--confidence", "0.5"]  # fmt: skip
         assert main(words) == 0
@@ -86,7 +86,7 @@ def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch)
 def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_path, capsys):
     with serve_chat() as server:
         server.answer = lambda body: json.dumps({"rewrites": ["a dog sits"]})
-        server.faults = ["nonsense"]
+        server.faults = [503]
         words = ["rewrite", "a dog", "a cat", "--target", "mean_hbpp", "--chat-url", server.url,
                  "--chat-model", "tiny", "--keep", str(tmp_path / "kept.jsonl"), "--output",
                  str(tmp_path / "out.csv")]  # fmt: skip

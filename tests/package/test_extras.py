@@ -21,8 +21,9 @@ BY_LIBRARIES |= {"tensorboard", "trackio", "wandb"}
 BY_LIBRARIES |= {"httptools", "num2words", "torchvision", "uvloop"}
 """What a library of ours imports when it is asked for, or we by its name as a text."""
 COME_WITH = {"fsspec": "datasets", "markupsafe": "jinja2", "starlette": "fastapi"}
+COME_WITH |= {"httpx2": "openai"}
 COME_WITH |= {"annotated_types": "fastapi", "pydantic": "fastapi", "tokenizers": "transformers"}
-"""What comes with a package that is required."""
+"""What comes with a package that is required, or that an extra brings."""
 USED_IF_THERE = {"ir_measures"}
 """What adds names to a command where somebody has installed it."""
 

@@ -92,6 +92,7 @@ CODE = {
         "book.active.append(['a cat']); book.save('cats.xlsx');"
         "from pqpp_files.read_table import read_table; print(read_table('cats.xlsx')['prompt'])"
     ),
+    "chat": "from pqpp_backbones.chat.models import Endpoint; Endpoint('http://a.test/v1', 'm')",
     "ray": (
         "import pyarrow as pa; from pqpp_files.shards import hold_shards, run_shards;"
         "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"

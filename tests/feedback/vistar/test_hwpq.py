@@ -28,7 +28,7 @@ class Scripted(Chat):
         self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
 
     def ask(self, request):
-        self.budget.admit(request)
+        self.budget.enter(0.0)
         self.asked.append(request)
         said = self.replies(request) if callable(self.replies) else self.replies.pop(0)
         return Reply(said)

@@ -6,7 +6,7 @@ import math
 import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="images need pillow")
-pytest.importorskip("httpx", reason="endpoints need pqpp[assess]")
+pytest.importorskip("openai", reason="endpoints need pqpp[chat]")
 
 from support.chat_server import serve_chat  # noqa: E402
 

@@ -4,13 +4,12 @@ import logging
 
 import pytest
 
-pytest.importorskip("httpx", reason="a chat endpoint needs pqpp[assess]")
+pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
 from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, Request
 from pqpp_backbones.chat.models import KEY, Endpoint
-from pqpp_backbones.chat.service import Service
 from pqpp_backbones.errors import ServiceError
 
 SECRET = "sk-very-secret"
@@ -25,10 +24,15 @@ def server(monkeypatch):
         yield state
 
 
-def endpoint(server, waits=None, **options):
-    waits = [] if waits is None else waits
-    options = {"timeout": 20, "sleep": waits.append, **options}
-    return Endpoint(server.url, "some-model", **options)
+@pytest.fixture(autouse=True)
+def waits(monkeypatch):
+    waits = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    return waits
+
+
+def endpoint(server, **options):
+    return Endpoint(server.url, "some-model", **{"timeout": 20, **options})
 
 
 def test_what_is_sent_and_what_comes_back(server):
@@ -48,12 +52,11 @@ def test_what_is_sent_and_what_comes_back(server):
     assert server.keys == [f"Bearer {SECRET}"]
 
 
-@pytest.mark.parametrize("fault", [429, 500, 503, "cut", "nonsense", "empty", "endless"])
-def test_tries_again(server, fault):
+@pytest.mark.parametrize("fault", [429, 500, 503, 524, 529, "cut", "endless"])
+def test_tries_again(server, fault, waits):
     server.faults = [fault, fault]
-    waits = []
-    assert endpoint(server, waits).ask(Request("Hi")).text == "fine"
-    assert waits == [1, 2] and len(server.asked) == 3
+    assert endpoint(server).ask(Request("Hi")).text == "fine"
+    assert len(waits) == 2 and len(server.asked) == 3
 
 
 def test_a_slow_one_is_given_up(server):
@@ -65,17 +68,6 @@ def test_a_slow_one_is_given_up(server):
 def test_a_key_that_comes_back_is_shown_nowhere(server):
     server.answer = lambda body: f"your key is {SECRET}"
     assert endpoint(server).ask(Request("Hi")).text == "your key is ***"
-    escaped = "".join(f"\\u{ord(letter):04x}" for letter in SECRET)
-    service = Service(server.url, KEY)
-    text = f'{{"data": "{escaped}"}}'
-    assert SECRET not in service.cleaned(text) and "***" in service.cleaned(text)
-
-
-def test_waits_as_long_as_it_is_told_but_no_more_than_a_minute(server):
-    server.faults = ["wait 7", "wait 100000", "wait soon"]
-    waits = []
-    endpoint(server, waits).ask(Request("Hi"))
-    assert waits == [7, 60, 4]
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 302])
@@ -105,7 +97,7 @@ def test_money_is_counted_by_the_replies_and_guessed_before(server):
     budget = Budget(most_money=0.005, price_in=10, price_out=100)
     one, request = endpoint(server, budget=budget), Request("Hi", most_tokens=20)
     one.ask(request)
-    assert budget.money == pytest.approx(0.002)
+    assert budget.ledger.spent == pytest.approx(0.002)
     with pytest.raises(ServiceError, match="may cost"):
         budget.plan(3, request)
     one.ask(request)

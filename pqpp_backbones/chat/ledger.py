@@ -1,0 +1,103 @@
+"""A ledger of calls that cost money: written before each call, settled after it, read on resume."""
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from filelock import FileLock
+
+from pqpp_backbones.errors import ServiceError
+from pqpp_files.foreign.json_values import no_constant, parse_json
+from pqpp_files.paths import expanded
+
+
+class Ledger:
+    """Calls and what they cost; a call that nothing has settled counts as paid in full.
+
+    A file of it only grows: a line before each call with the most that it may cost, a line after it
+    with what it did cost. Threads and processes may share the file.
+
+    Args:
+        path: The file; None keeps the calls in memory alone.
+
+    Attributes:
+        lines: What is known of each call.
+        replies: What came, by the key of its call.
+        spent: The sum of what they cost, or may have cost.
+
+    Example:
+        >>> ledger = Ledger()
+        >>> first, second = ledger.enter(1.0), ledger.enter(1.0)
+        >>> ledger.settle(first, 0.25)
+        >>> len(ledger.lines), ledger.spent
+        (2, 1.25)
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else expanded(path)
+        self.lines: list[dict[str, Any]] = []
+        self.replies: dict[str, Any] = {}
+        self.spent = 0.0
+        self._at = self._read = 0  # bytes and lines of the file that are known
+        self._threads = threading.RLock()
+        self._processes = FileLock(f"{self.path}.lock") if self.path else contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other threads and processes out, and know what they have written.
+
+        Raises:
+            ServiceError: The file is no ledger.
+        """
+        with self._threads, self._processes:
+            if self.path and self.path.exists():
+                with self.path.open("r+b") as file:
+                    file.seek(self._at)
+                    new = file.read()
+                    whole = new[: new.rfind(b"\n") + 1]
+                    if len(whole) < len(new):  # a kill has cut it
+                        file.truncate(self._at + len(whole))
+                self._at += len(whole)
+                for line in whole.splitlines():
+                    self._read += 1
+                    try:
+                        self._enter(parse_json(line, "a line", parse_constant=no_constant))
+                    except (ValueError, TypeError, LookupError, AttributeError):
+                        where = f"{self.path}, line {self._read}"
+                        raise ServiceError(
+                            f"{where}: no line of a ledger; name another file"
+                        ) from None
+            yield
+
+    def enter(self, most: float, **told: Any) -> int:
+        """Note a call that will be made, with the most that it may cost; return its number."""
+        with self.held():
+            self._write({"call": len(self.lines), "most": most, **told})
+            return len(self.lines) - 1
+
+    def settle(self, call: int, paid: float, **told: Any) -> None:
+        """Note what a call did cost."""
+        with self.held():
+            self._write({"call": call, "paid": paid, **told})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._enter(line)
+        if self.path:
+            data = json.dumps(line, allow_nan=False).encode() + b"\n"
+            with self.path.open("ab") as file:
+                file.write(data)
+            self._at, self._read = self._at + len(data), self._read + 1
+
+    def _enter(self, line: dict[str, Any]) -> None:
+        if line["call"] == len(self.lines):
+            self.spent += float(line["most"])
+            self.lines.append(dict(line))
+        else:
+            entry = self.lines[line["call"]]
+            self.spent += line["paid"] - entry.get("paid", entry["most"])
+            entry.update(line)
+            if "reply" in entry and "key" in entry:
+                self.replies[entry["key"]] = entry["reply"]

@@ -1,0 +1,245 @@
+"""Forty situations of paid calls: each cent is booked once, limits hold, nothing is paid twice."""
+
+import contextlib
+import http.server
+import json
+import math
+import threading
+from email.utils import formatdate
+from time import time
+
+import pytest
+
+pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
+
+from pqpp_backbones.chat.chat import Budget, Request
+from pqpp_backbones.chat.ledger import Ledger
+from pqpp_backbones.chat.models import Endpoint
+from pqpp_backbones.errors import ServiceError
+
+PRICES = {"price_in": 1e4, "price_out": 1e4}  # a cent a token
+USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
+CENTS = 0.05
+MOST = (len("Is it?") / 3 + 8) / 100  # what a call of QUESTION may cost
+QUESTION = Request("Is it?", most_tokens=8, answers=("yes", "no"))
+
+
+def said(content, usage=USAGE, tops=None, **more):
+    choice = {"message": {"content": content, **more.pop("message", {})}, **more}
+    if tops is not None:
+        told = [{"token": one, "logprob": math.log(chance)} for one, chance in tops]
+        choice["logprobs"] = {"content": [{"token": tops[0][0], "top_logprobs": told}]}
+    return 200, {"choices": [choice], "usage": usage}
+
+
+def stream(*parts):
+    lines = [": hello", *(f"data: {json.dumps(part)}\n" for part in parts), "data: [DONE]\n"]
+    return 200, "\n".join(lines).encode(), {"Content-Type": "text/event-stream"}
+
+
+def delta(text, **more):
+    return {"choices": [{"delta": {"content": text}, **more}]}
+
+
+def error(status, message, headers=None, **more):
+    return status, {"error": {"message": message, **more}}, headers or {}
+
+
+FINE = said("yes")
+THINKS = [("<think>", 1.0)]
+PARTS = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]
+# What comes, one a try; the text or the reason; what is paid in the end; and how many tries.
+SITUATIONS = {
+    "text": ([FINE], "yes", CENTS, 1),
+    "no usage": ([said("yes", None)], "yes", (2 + 1) / 100, 1),
+    "usage is nonsense": ([said("yes", {"completion_tokens": "2"})], "yes", (2 + 1) / 100, 1),
+    "parts": ([said(PARTS)], "yes", CENTS, 1),
+    "parts without text": ([said(PARTS[:1])], "!no text", CENTS, 1),
+    "null": ([said(None)], "!no text", CENTS, 1),
+    "null, no usage": ([said(None, None)], "!no text", MOST, 1),
+    "empty": ([said("  ")], "!no text", CENTS, 1),
+    "cut": ([said(None, finish_reason="length")], "!length", CENTS, 1),
+    "filtered": ([said("", finish_reason="content_filter")], "!content_filter", CENTS, 1),
+    "refusal": ([said(None, message={"refusal": "I can't."})], "!I can't", CENTS, 1),
+    "no choices": ([(200, {"choices": [], "usage": USAGE})], "!no text", CENTS, 1),
+    "choices null": ([(200, {"choices": None})], "!no text", MOST, 1),
+    "thinks, then says": ([said("<think>Hm?\n</think>\n\nyes")], "yes", CENTS, 1),
+    "stream": ([stream(delta("y"), delta("es"), {"choices": [], "usage": USAGE})], "yes", CENTS, 1),
+    "stream without usage": ([stream(delta("yes"))], "yes", (2 + 1) / 100, 1),
+    "stream of nothing": ([stream()], "!no text", MOST, 1),
+    "stream refuses": ([stream({"choices": [{"delta": {"refusal": "No."}}]})], "!No.", MOST, 1),
+    "busy": ([error(429, "slow down"), FINE], "yes", CENTS, 2),
+    "retry after seconds": ([error(429, "", {"Retry-After": "7"}), FINE], "yes", CENTS, 2),
+    "retry after part of one": ([error(429, "", {"Retry-After": "0.5"}), FINE], "yes", CENTS, 2),
+    "retry after ms": ([error(429, "", {"Retry-After-Ms": "250"}), FINE], "yes", CENTS, 2),
+    "retry after a date": ([error(503, "", {"Retry-After": "DATE"}), FINE], "yes", CENTS, 2),
+    "overloaded": ([error(529, "overloaded"), FINE], "yes", CENTS, 2),
+    "unavailable for ever": ([error(503, "no")] * 4, "?status 503", 0.0, 4),
+    "times out behind a gateway": ([error(524, "a timeout"), FINE], "yes", MOST + CENTS, 2),
+    "gateway": ([error(504, "no"), error(502, "no"), FINE], "yes", 2 * MOST + CENTS, 3),
+    "breaks": ([error(500, "oh"), FINE], "yes", MOST + CENTS, 2),
+    "breaks for ever": ([error(500, "oh")] * 4, "?status 500", 4 * MOST, 4),
+    "cut off": (["cut", FINE], "yes", MOST + CENTS, 2),
+    "slow": (["slow", FINE], "yes", MOST + CENTS, 2),
+    "slow for ever": (["slow"] * 4, "?no whole reply", 4 * MOST, 4),
+    "quota": ([error(429, "no money", code="insufficient_quota")], "?insufficient_quota", 0.0, 1),
+    "wrong key": ([error(401, "no such key")], "?status 401", 0.0, 1),
+    "policy": ([error(400, "no", code="content_policy_violation")], "!content_policy", 0.0, 1),
+    "no JSON": ([(200, b"<html>Hello</html>")], "?no JSON", MOST, 1),
+    "another page": ([(200, {"status": "ok"})], "?no chat completion", MOST, 1),
+    "an error with 200": ([(200, {"error": {"message": "upstream"}})], "?upstream", MOST, 1),
+    "max_tokens": ([error(400, "'max_tokens' is not supported"), FINE], "yes", CENTS, 2),
+    "temperature": ([error(400, "Unsupported value: 'temperature'"), FINE], "yes", CENTS, 2),
+    "logprobs": ([error(400, "no such", param="logprobs"), FINE], "yes", CENTS, 2),
+    "top_logprobs": ([error(400, "top_logprobs must be <= 5"), FINE], "yes", CENTS, 2),
+    "no other value": ([error(400, "bad input")], "?bad input", 0.0, 1),
+}  # fmt: skip
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server that answers as `replies` says, one after another."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    waits, over = [], threading.Event()
+    monkeypatch.setattr("time.sleep", waits.append)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            served.asked.append(body)
+            reply = served.replies.pop(0)
+            if reply == "slow":
+                over.wait(20)
+            if isinstance(reply, str):
+                self.send_response(200)
+                self.send_header("Content-Length", "99")
+                return self.end_headers()
+            status, found, *headers = reply
+            raw = found if isinstance(found, bytes) else json.dumps(found).encode()
+            self.send_response(status)
+            for name, value in dict(*headers).items():
+                date = formatdate(time() + 30, usegmt=True)
+                self.send_header(name, date if value == "DATE" else value)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(raw)
+            return None
+
+        def log_message(self, *_):
+            pass
+
+    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    served.asked, served.replies, served.waits = [], [], waits
+    served.url = f"http://127.0.0.1:{served.server_port}/v1"
+    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield served
+    over.set()
+    served.shutdown()
+    thread.join()
+    served.server_close()
+
+
+def opened(server, path=None, timeout=20.0, **limits):
+    return Endpoint(
+        server.url, "m", Budget(**PRICES, **limits, ledger=Ledger(path)), timeout=timeout
+    )
+
+
+def outcome(endpoint, request=QUESTION):
+    try:
+        return endpoint.ask(request).text
+    except ServiceError as failure:
+        return f"{'!' if failure.is_of_one_request else '?'}{failure}"
+
+
+@pytest.mark.filterwarnings("ignore:.*it is left out")
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_each_cent_is_booked_once(server, tmp_path, name):
+    replies, expected, paid, tries = SITUATIONS[name]
+    server.replies, timeout = [*replies], 0.2 if name.startswith("slow") else 20
+    one = opened(server, tmp_path / "ledger", timeout)
+    found = outcome(one)
+    assert found[0] == expected[0] and expected.lstrip("!?") in found
+    assert len(server.asked) == tries and one.budget.ledger.spent == pytest.approx(paid)
+    for _ in range(5):  # what was paid and answered is read, even where the answer holds nothing
+        again = opened(server, tmp_path / "ledger")
+        if expected[0] == "?" or name == "policy":
+            assert again.budget.ledger.spent == 0.0
+            with again.budget.ledger.held():
+                assert again.budget.ledger.spent == pytest.approx(paid)
+        else:
+            assert outcome(again) == found
+    assert len(server.asked) == tries and again.budget.ledger.spent == pytest.approx(paid)
+
+
+def test_what_is_refused_by_name_is_left_out_and_told_once(server):
+    refusals = [
+        "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        "'temperature' does not support 0 with this model.",
+        "top_logprobs must be at most 5",
+        "logprobs are not supported",
+    ]
+    server.replies = [*(error(400, one) for one in refusals), FINE, FINE]
+    one = opened(server)
+    with pytest.warns(UserWarning) as told:
+        one.ask(QUESTION)
+        one.ask(QUESTION)
+    assert len([1 for each in told if "it is left out" in str(each.message)]) == 4
+    assert server.asked[3]["top_logprobs"] == 5 and server.asked[0]["top_logprobs"] == 20
+    for body in server.asked[4:]:
+        assert body["max_completion_tokens"] == 8
+        assert not {"max_tokens", "temperature", "logprobs", "top_logprobs"} & set(body)
+
+
+def test_waits_as_told(server):
+    for name, least, most in (("seconds", 7, 7), ("part of one", 0.5, 0.5), ("ms", 0.25, 0.25),
+                              ("a date", 20, 31)):  # fmt: skip
+        server.replies = [*SITUATIONS[f"retry after {name}"][0]]
+        opened(server).ask(QUESTION)
+        assert least <= server.waits[-1] <= most
+
+
+def test_the_chances_are_those_of_what_is_said_after_thinking(server):
+    tops = [("Yes", 0.6), (" yes", 0.1), ("No", 0.2)]
+    server.replies = [said("yes", tops=tops), said("<think>", tops=THINKS)]
+    told = said("<think>a</think>\n\nyes", tops=THINKS)
+    after = said("yes", tops=tops)[1]["choices"][0]["logprobs"]["content"]
+    blank = [{"token": one, "top_logprobs": []} for one in ("a", "</think>", "\n\n")]
+    told[1]["choices"][0]["logprobs"]["content"] += blank + after
+    server.replies.append(told)
+    one = opened(server)
+    replies = [one.ask(QUESTION) for _ in range(3)]
+    assert replies[0].chances == replies[2].chances == {"yes": pytest.approx(0.7), "no": 0.2}
+    assert replies[1].chances == {"yes": 0.0, "no": 0.0} and replies[2].text == "yes"
+
+
+def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tmp_path):
+    path, paid = tmp_path / "ledger", []
+    for run in range(6):
+        one = opened(server, path, most_money=1.0)
+        for number in range(9):
+            lost = number % 3 == run % 3
+            before = len(server.asked)
+            server.replies = [error(504, "lost after billing")] * 4 if lost else [FINE]
+            outcome(one, Request(f"{number}", most_tokens=8))
+            paid += [(1 / 9 + 8) / 100 if lost else CENTS] * (len(server.asked) - before)
+        assert sum(paid) <= 1.0
+        with path.open("ab") as file:
+            file.write(b'{"call": 3')  # a kill has cut it
+    assert sum(paid) > 0.9 and path.read_text().count('"reply"') == paid.count(CENTS)
+    one = opened(server, path, most_money=1.0)
+    with pytest.raises(ServiceError, match="may cost"):
+        one.ask(Request("new", most_tokens=99))
+    path.write_text('{"call": 7, "paid": 1}\n')
+    with pytest.raises(ServiceError, match="ledger, line 1: no line of a ledger"):
+        opened(server, path).ask(QUESTION)
+
+
+def test_two_who_share_a_ledger_share_its_money(server, tmp_path):
+    server.replies = [FINE] * 20
+    several = [opened(server, tmp_path / "ledger", most_money=0.55) for _ in range(2)]
+    for number in range(20):
+        outcome(several[number % 2], Request(str(number), most_tokens=2))
+    assert len(server.asked) * CENTS <= 0.55 and len(server.asked) == 11
