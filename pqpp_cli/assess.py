@@ -20,6 +20,7 @@ from pqpp_feedback.assessors import (
     AssessorOptions,
     GimbrrOptions,
     RahfOptions,
+    ScoreOptions,
     VistarOptions,
     VqaOptions,
 )
@@ -144,13 +145,9 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         for assessor in assessors:
             note(*assessor.notes())
         self._say_agreement()
-        self.finish()
         if self.gallery:
             self.write_page([self.output], self.gallery, **self.shown())
         return None
-
-    def finish(self) -> None:
-        """Do what only this assessor does when the table is written."""
 
     def shown(self) -> dict[str, Any]:
         """Return what only this assessor's gallery has."""
@@ -305,11 +302,9 @@ class AssessRahf(Assessing, RahfOptions, Command):
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
 
     Attributes:
-        overlays: Also write each image tinted by each heatmap, as PNG.
         sort_by: Of the gallery: lowest first, by this score.
     """
 
-    overlays: str | None = option(None, path="output", goes_with="image_dir")
     sort_by: str | None = option(None, metavar="SCORE", goes_with="gallery")
 
     def __post_init__(self) -> None:
@@ -320,15 +315,6 @@ class AssessRahf(Assessing, RahfOptions, Command):
             from pqpp_feedback.rahf.outputs import SCORES
 
             check_choice("sort_by", self.sort_by, SCORES)
-
-    def finish(self) -> None:
-        """Write tinted images."""
-        from pqpp_feedback.assess.verdicts import read_verdicts
-        from pqpp_feedback.rahf.assessor import save_overlays
-
-        if self.overlays:
-            places = Path(self.image_dir or ""), Path(self.overlays)
-            save_overlays(read_verdicts(self.output), *places)
 
     def shown(self) -> dict[str, Any]:
         """Return the gallery's threshold, title and order."""
@@ -357,20 +343,9 @@ class AssessVistar(Assessing, VistarOptions, Command):
     control parameters of a prompt: text; light; panels, subject, layout; count, postures,
     expressions; objects. Every number that the paper does not print is in
     pqpp_feedback/vistar/vistar_choices.yaml.
-
-    Attributes:
-        card: Also write the card, which says every choice that the paper leaves open.
     """
 
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
-    card: str | None = option(None, path="output file", endings=(".md", ".txt"))
-
-    def finish(self) -> None:
-        """Write the card."""
-        if self.card:
-            from pqpp_feedback.vistar.choices import card
-
-            emit(card(), self.card)
 
 
 class AssessVqa(Assessing, VqaOptions, Command):
@@ -385,4 +360,19 @@ class AssessVqa(Assessing, VqaOptions, Command):
 
     The model runs in this process or behind an endpoint that speaks OpenAI's chat completions; its
     key comes from PQPP_CHAT_KEY. Where no probabilities are told, there is a verdict and no score.
+    """
+
+
+class AssessScore(Assessing, ScoreOptions, Command):
+    r"""Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore, VQAScore.
+
+    examples:
+      pqpp assess score --with clip_score,pick_score --image-dir generated --output scores.parquet
+      pqpp assess score --with vqa_score,pick_score --image-dir generated \
+        --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
+      pqpp assess score --with siglip_score --weights siglip_score=google/siglip-base-patch16-224 \
+        --image-dir generated
+
+    Each score is computed as its authors do, with their weights (safetensors alone); docs/assess.md
+    has licences, sizes, what they were trained on, and how well they agree with people.
     """

@@ -304,7 +304,6 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
     models: tuple[str, ...] = option((), metavar="NAME_OR_PATH[,...]", path="name", commas=True)
     split: str = option("validation", "its split", ("train", "validation", "test"))
-    clip: str | None = option(None, "also a CLIP-like model: similarity, gradient", path="name")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1 with images", path="folder")
     limit: int | None = option(None, "only the first N images", least=1)
     batch_size: int = option(16, "images at once", least=1)
@@ -315,10 +314,8 @@ class BenchRichhf(DataDir, FigureTables, Command):
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):
-            from pqpp_feedback.rahf.bench import bench_richhf, paired
+            from pqpp_feedback.rahf.bench import bench_richhf
         tables, notes = bench_richhf(**self.arguments(bench_richhf))
-        if self.style == "table":
-            tables = [paired(table) for table in tables]
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Set
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,29 +61,15 @@ class ImagesEndpoint(Group):
     price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
 
 
-class ImagesMade(Group):
-    """Images that are there already.
-
-    Attributes:
-        pattern: Of the files' paths, with {prompt_id} and * (default: {prompt_id}/*, {prompt_id}_*
-            or {prompt_id}.*).
-    """
-
-    TITLE = "with --image-dir"
-    pattern: str | None = option(None, goes_with="image_dir")
-
-
 class Generate(
     ColumnOptions,
     Shards,
     Pipeline,
     ImagesEndpoint,
-    ImagesMade,
     Command,
     takes=("pqpp_engines.generate.pipeline:DiffusersGenerator",),
 ):
-    r"""Make images with a pipeline of diffusers, an endpoint or a command of your own, or take
-    those that are there already.
+    r"""Make images with a pipeline of diffusers, an endpoint or a command of your own.
 
     examples:
       pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
@@ -98,8 +83,6 @@ class Generate(
       accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
       pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
           --most-money 5 --price-per-image 0.04 --output study
-      pqpp generate --image-dir made --pattern "{prompt_id}/image_[45].png" --model-name sdxl \
-          --file prompts.csv --output study
 
     Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
     guidance_scale, scheduler, revision, sha256 ...), and images/metadata.jsonl lists them: pqpp
@@ -110,8 +93,7 @@ class Generate(
     A file without a column prompt_id gets the numbers of its rows as ids.
 
     A key for an endpoint stands in the variable PQPP_IMAGES_KEY. What its rules refuse has no image
-    and is asked for again in the next run. Images of --image-dir are copied, as PNG, with their
-    hashes; the first file of a prompt, by the numbers in the names, is its image 0.
+    and is asked for again in the next run. So is an image of one colour, which comes from NaN.
 
     Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a table of what was
     made and what could not be. accelerate launch works so, with or without options of shards: each
@@ -127,7 +109,6 @@ class Generate(
     model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
     command: str | None = option(None, metavar="WORDS")
     images_url: str | None = option(None, "of an endpoint that speaks OpenAI's images, up to /v1")
-    image_dir: str | None = option(None, "a folder of images already made", path="images")
     model_name: str | None = option(None, library="name")
     file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
@@ -139,22 +120,16 @@ class Generate(
     def __post_init__(self) -> None:
         """Check that there is one way to come by images, and what it needs."""
         super().__post_init__()
-        self.require_one_of("model", "command", "images_url", "image_dir")
-        for way, name in (
-            ("command", "model_name"),
-            ("image_dir", "model_name"),
-            ("images_url", "images_model"),
-        ):
+        self.require_one_of("model", "command", "images_url")
+        for way, name in (("command", "model_name"), ("images_url", "images_model")):
             if getattr(self, way) and not getattr(self, name):
                 raise PqppError(f"`{way}`: say by `{name}` what the model is called")
         if self.most_money is not None and self.price_per_image is None:
             raise PqppError("`most_money`: say by `price_per_image` what an image costs")
-        if self.in_shards:
-            self.refuse_with_shards("image_dir")
-            if self.has_many_workers and (self.most_calls or self.most_money):
-                raise PqppError(
-                    "`workers`: each would spend `most_calls` or `most_money`; leave it out"
-                )
+        if self.has_many_workers and (self.most_calls or self.most_money):
+            raise PqppError(
+                "`workers`: each would spend `most_calls` or `most_money`; leave it out"
+            )
 
     def role_of(self, name: str) -> str | None:
         """Return what the path of an option is; images lie in a folder or in a store."""
@@ -169,7 +144,7 @@ class Generate(
         from pqpp_files.shards import ShardStore, launched_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        if self.in_shards or (launched_share(os.environ) and not self.image_dir):
+        if self.in_shards or launched_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
             held = None if is_cut else self._held
             self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
@@ -177,7 +152,7 @@ class Generate(
                 list_images(ShardStore(self.output))
             return
         prompts, ids = read_prompts_and_ids(self.file, self.column)
-        generator = self.open_generator(set(ids))
+        generator = self.open_generator()
         summary = generate(
             generator,
             [{"prompt_id": id_, "prompt": text} for id_, text in zip(ids, prompts, strict=True)],
@@ -218,15 +193,13 @@ class Generate(
             del job.generator  # each worker has its own
         return job, settings, place
 
-    def open_generator(self, prompt_ids: Set[str] = frozenset()) -> Generator:
-        """Open what makes the images, or where they are taken from."""
+    def open_generator(self) -> Generator:
+        """Open what makes the images."""
         from pqpp_engines import generate
 
         name = self.model_name or ""
         if self.command:
             return generate.CommandGenerator(self.command, name)
-        if self.image_dir:
-            return generate.FolderGenerator(self.image_dir, name, prompt_ids, self.pattern)
         if self.images_url:
             from pqpp_backbones.chat.chat import Budget
             from pqpp_backbones.chat.ledger import Ledger

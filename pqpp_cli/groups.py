@@ -342,7 +342,6 @@ class Shards(Group):
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
         job, settings, place = begin()
-        workers = 1 if self.workers is None else self.workers
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
         done = cut.run_shards(
             job,
@@ -350,7 +349,7 @@ class Shards(Group):
             place,
             settings,
             share,
-            workers,
+            self.workers,
             sys.stderr.isatty(),
             engine=self.engine or "local",
             ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),

@@ -1,4 +1,4 @@
-"""`pqpp rewrite`: rank rewrites of a prompt, and take one that is probably better."""
+"""`pqpp rewrite`: rank rewrites of a prompt, and accept one that is confirmed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import emit, emit_columns
+from pqpp_cli.output import emit, emit_columns, note
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 from pqpp_files.visible import visible
@@ -43,8 +43,8 @@ class Rewrite(
     Command,
     takes=("pqpp_engines.rewrite:Judge",),
 ):
-    r"""Rank other ways to say a prompt, from a language model or a file, by how much better they
-    are expected to do, and take the best one that is probably better than the original.
+    r"""Rank other ways to say a prompt, from a language model or a file, by how probably they do
+    better, read well and say the same; accept the best one that a model of entailment confirms.
 
     examples:
       pqpp rewrite "gel wrist rest" --target mean_hbpp --chat-url http://localhost:8000/v1 \
@@ -55,12 +55,12 @@ class Rewrite(
       pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \
           --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
-    The original is always a candidate. A rewrite is taken only if it keeps the meaning, adds
-    little, can be read by the predictor and is probably better; of several, the most probable one
-    wins. Polite phrases like "please give me a picture of" are not part of the meaning. A shorter
-    prompt often gets a better prediction, so the prediction alone never decides. --keep writes all
-    candidates in order, with the words added and lost and the reason for every refusal. The
-    variable PQPP_CHAT_KEY holds the endpoint's key.
+    Without --entailment the candidates are ranked, and none is accepted: `best` is the first that
+    is predicted to do better, `rewritten` stays the prompt. With it `best` is accepted and is
+    `rewritten`. Numbers of things and negations have to be kept, and the words be in order; polite
+    phrases like "please give me a picture of" are not part of the meaning. --keep writes all
+    candidates in order, with what was added and lost and the reason for every refusal. The variable
+    PQPP_CHAT_KEY holds the endpoint's key.
 
     A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an
     expanded query: name a target such as mean_p10. --chat-model without --chat-url is a model of
@@ -85,6 +85,7 @@ class Rewrite(
     margin: float = option(LIBRARY, least=0)
     confidence: float = option(LIBRARY, least=0, below=1)
     entailment: str | None = option(LIBRARY, path="name")
+    encoder: str | None = option(LIBRARY, path="name")
     keep: str | None = option(None, metavar="FILE.jsonl", path="output file")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
@@ -117,8 +118,9 @@ class Rewrite(
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_whole(self.keep, "".join(lines))
-        for line in [*cost(), _in_words(rewritten.columns["changed"], rewritten.verdicts)]:
-            print(f"pqpp: {line}", file=sys.stderr)
+        note(*cost(), _in_words(rewritten.columns, rewritten.verdicts))
+        if self.entailment is None:
+            note("ranked, not accepted: name a model of entailment by --entailment")
         if style == "table":
             emit(_table(rewritten.columns), self.output)
         else:
@@ -126,19 +128,13 @@ class Rewrite(
         if self.study:
             from pqpp_engines.rewrite import write_study
 
-            if any(rewritten.columns["changed"]):
-                texts = (rewritten.columns["prompt"], rewritten.columns["rewritten"])
-                pairs = self.images_per_prompt or 1
-                count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
-                said = f"a study of {count} prompts is in {self.study}"
-            else:
-                said = "no prompt was rewritten, so there is no study"
-            print(f"pqpp: {said}", file=sys.stderr)
+            texts = (rewritten.columns["prompt"], rewritten.columns["best"])
+            pairs = self.images_per_prompt or 1
+            count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
+            note(f"a study of {count} prompts is in {self.study}")
         if rewritten.error is not None:
-            raise PqppError(
-                f"{rewritten.error}; from prompt {rewritten.stopped_at + 1} on all stay as they "
-                "were"
-            )
+            rest = f"from prompt {rewritten.stopped_at + 1} on all stay as they were"
+            raise PqppError(f"{rewritten.error}; {rest}")
 
     def _prompts(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return the prompts and their ids; numbers where there are none."""
@@ -163,26 +159,25 @@ class Rewrite(
         return writer, lambda: [budget.line()]
 
 
-def _in_words(changed: list[bool], verdicts: list[dict]) -> str:
-    """Say how many were accepted, and the usual reasons against the others."""
-    text = f"{sum(changed)} of {len(changed)} prompts are rewritten; {len(verdicts)} candidates"
+def _in_words(columns: dict[str, list], verdicts: list[dict]) -> str:
+    """Say how many were found, and the usual reasons against the others."""
+    better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
+    text = f"{sum(columns['changed'])} of {len(columns['prompt'])} prompts are rewritten, "
+    text += f"{better} have a better candidate; {len(verdicts)} candidates"
     reasons = Counter(v["reason"].partition(":")[0] for v in verdicts if v["reason"])
-    usual = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:4]
-    refused = ", ".join(f"{count} {reason}" for reason, count in usual)
-    return f"{text}, refused: {refused}" if refused else text
+    usual = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
+    return f"{text}, against them: {usual}" if usual else text
 
 
 def _table(columns: dict[str, list]) -> str:
     from tabulate import tabulate
 
-    rows = [
-        (
-            visible(" ".join(text.split())),
-            visible(new) if changed else "(kept)",
-            *([likely, *(f"{gain:+.3f}" for gain in gains)] if changed else [""]),
-        )
-        for text, new, changed, chance, *gains in zip(*columns.values(), strict=True)
-        for likely in ["–" if chance is None else f"{chance:.0%}"]
-    ]
-    names = [name.replace("_gain", " gain") for name in list(columns)[4:]]
-    return tabulate(rows, ["prompt", "rewritten", "probably better", *names], disable_numparse=True)
+    rows = []
+    for text, _, changed, best, chance, *gains in zip(*columns.values(), strict=True):
+        told = ["yes" if changed else "no", "–" if chance is None else f"{chance:.0%}"]
+        told += [f"{gain:+.3f}" for gain in gains]
+        shown = visible(" ".join(text.split()))
+        rows.append([shown, "(kept)"] if best == text else [shown, visible(best), *told])
+    names = [name.replace("_gain", " gain") for name in list(columns)[5:]]
+    heads = ["prompt", "best", "accepted", "probably better", *names]
+    return tabulate(rows, heads, disable_numparse=True)

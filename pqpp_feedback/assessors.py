@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pqpp_backbones import DTYPES
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.extras import needing
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.options.option import Options, option
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.assessor import Assessor
+
+
+KNOWN_SCORES: dict[str, dict[str, str]] = read_json(Path(__file__).with_name("scores.json"))
+"""By name: repository, licence, size, what it was trained on, and its paper's agreement with
+people; the text that is put to the model; and where its processor is, if not beside the weights."""
+SCORES = tuple(KNOWN_SCORES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,3 +210,43 @@ class VqaOptions(ChatOptions, AssessorOptions):
         place = self.budget(), self.device, self.dtype
         chat = self.open_chat(self.chat_model or "", *place, sees=True)
         return [VqaAssessor(chat, question, self.answers)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(VqaOptions):
+    """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore, VQAScore.
+
+    Attributes:
+        scores: clip_score, siglip_score, pick_score; vqa_score, which a model answers that
+            chat_model names (default: clip_score).
+        weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION].
+    """
+
+    agreement = "Papers measure agreement with people on other images than yours;"
+
+    scores: list[str] = option([], None, SCORES, also=("with",))
+    weights: dict[str, str] = option({}, path="name")
+
+    def __post_init__(self) -> None:
+        """Refuse weights of a score that is not asked for, and a question that nobody answers."""
+        for name in self.weights:
+            if name not in (self.scores or SCORES[:1]) or name == "vqa_score":
+                raise FeedbackError(f"`weights`: {name} is none of the scores that are asked for")
+        if "vqa_score" in self.scores:
+            super().__post_init__()
+        else:
+            Options.__post_init__(self)
+
+    def open(self) -> Sequence[Assessor]:
+        """Load the models, but for kept evidence."""
+        with needing("pqpp assess score", "assess"):
+            from pqpp_feedback.scores import ContrastScore, load_scorer
+
+        opened: list[Assessor] = []
+        for name in self.scores or SCORES[:1]:
+            if name == "vqa_score":
+                opened += super().open()
+                continue
+            how = name, self.weights.get(name), self.device, self.dtype
+            opened.append(ContrastScore(name, None if self.evidence else load_scorer(*how)))
+        return opened

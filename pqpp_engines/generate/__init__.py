@@ -2,7 +2,6 @@
 
 from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
 from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator
-from pqpp_engines.generate.generators import FolderGenerator as FolderGenerator
 from pqpp_engines.generate.generators import Generator as Generator
 from pqpp_engines.generate.generators import Made as Made
 from pqpp_engines.generate.pipeline import DiffusersGenerator as DiffusersGenerator

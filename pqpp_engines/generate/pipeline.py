@@ -27,7 +27,11 @@ _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 
 @dataclass
 class DiffusersGenerator(Generator):
-    """Any text-to-image pipeline of diffusers.
+    """A pipeline of diffusers from text to images.
+
+    The one that `AutoPipelineForText2Image` finds for a folder, else the folder's own if it takes a
+    prompt and gives images. An image of one colour is refused, unless a safety checker made it so:
+    it comes from NaN.
 
     Each image has a random generator of its own, on the CPU, so that it depends neither on the
     batch nor on the device's own stream of random numbers. Batches of other sizes differ by what
@@ -119,7 +123,7 @@ class DiffusersGenerator(Generator):
             "dtype": self.dtype,
             **{name: value for name, value in used.items() if value is not None},
             **rest,
-            "scheduler": type(self.pipeline.scheduler).__name__,
+            "scheduler": type(getattr(self.pipeline, "scheduler", None)).__name__,
             **options,
             **lora,
             **({"dropped": sorted(self.dropped)} if self.dropped else {}),
@@ -134,10 +138,16 @@ class DiffusersGenerator(Generator):
             generator=[torch.Generator("cpu").manual_seed(image.seed) for image in wanted],
             **self._call,
         )
-        flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(made.images)
+        images = getattr(made, "images", None)
+        if images is None:
+            raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} gives no images")
+        flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
+        one = f"the image has one colour, as NaN gives it in {self.dtype}; use another --dtype"
         return [
             Made(image, flag, {"height": image.height, "width": image.width})
-            for image, flag in zip(made.images, flagged, strict=True)
+            if flag or any(low < high for low, high in image.convert("RGB").getextrema())
+            else Made(None, None, {"refused": one})
+            for image, flag in zip(images, flagged, strict=True)
         ]
 
     def _loaded(self, name: str) -> tuple[Any, str]:
@@ -157,15 +167,19 @@ class DiffusersGenerator(Generator):
             index = read_json(Path(folder) / "model_index.json")
             # Of the parts that it was saved without diffusers asks for some.
             left_out = [name for name, value in index.items() if value == [None, None]]
-            # Older versions know the older name alone, newer ones warn of it.
-            pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
-                folder,
-                variant=self.variant,
-                torch_dtype=getattr(torch, self.dtype),
-                use_safetensors=True,
-                trust_remote_code=False,
-                **dict.fromkeys({*self.dropped, *left_out}),
-            )
+            options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
+            # Older versions know the older name of the dtype alone, newer ones warn of it.
+            options |= dict.fromkeys({*self.dropped, *left_out})
+            options |= {"use_safetensors": True, "trust_remote_code": False}
+            try:
+                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
+            except ValueError as error:
+                own = getattr(diffusers, str(index.get("_class_name")), None)
+                if own is None or "can't find a pipeline" not in str(error):
+                    raise
+                if "prompt" not in inspect.signature(own.__call__).parameters:
+                    raise EngineError(f"a {own.__name__} takes no prompt; {remedy}") from None
+                pipeline = own.from_pretrained(folder, **options)
         unknown = set(self.dropped) - set(pipeline.config)
         if unknown:
             parts = ", ".join(sorted(pipeline.components))
@@ -194,7 +208,7 @@ class DiffusersGenerator(Generator):
         """Put LoRA weights into the pipeline; return what they are."""
         if self.lora is None:
             return {}
-        with needing("`lora`", "engines"):
+        with needing("`lora`", "models"):
             import peft  # noqa: F401
         if expanded(self.lora).is_dir():
             folder, name = expanded(self.lora), Path(self.lora).name

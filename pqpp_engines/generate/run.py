@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import EngineError
@@ -238,13 +237,10 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
 
 def _write(store: ShardStore, generator: Generator, wanted: Wanted, made: Made) -> MadeImage:
     """Write an image and before it what is told of it."""
-    if isinstance(made.image, Path):
-        content = made.image.read_bytes()
-    else:
-        assert made.image is not None
-        buffer = io.BytesIO()
-        made.image.save(buffer, "PNG")
-        content = buffer.getvalue()
+    assert made.image is not None
+    buffer = io.BytesIO()
+    made.image.save(buffer, "PNG")
+    content = buffer.getvalue()
     note = {
         "prompt_id": wanted.prompt_id,
         "prompt": wanted.prompt,

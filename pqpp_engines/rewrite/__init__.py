@@ -3,6 +3,5 @@
 from pqpp_engines.rewrite.judge import Judge as Judge
 from pqpp_engines.rewrite.judge import RewriteVerdict as RewriteVerdict
 from pqpp_engines.rewrite.judge import shared_error as shared_error
-from pqpp_engines.rewrite.meaning import meaning_lost as meaning_lost
 from pqpp_engines.rewrite.rewriting import Writer as Writer
 from pqpp_engines.rewrite.rewriting import write_study as write_study

@@ -1,4 +1,4 @@
-"""Rewriting prompts: candidates come, the judge takes one that surely does better, or none.
+"""Rewriting prompts: candidates come, the judge ranks them, and accepts one that is confirmed.
 
 A language model writes the candidates; whether a rewrite helped, people say in a study of
 preferences.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pqpp_backbones.chat.chat import Chat, Request, ServiceError, json_of
 from pqpp_datasets.target_columns import measure_of
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.judge import Judge
+from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
 from pqpp_files.paths import check_output_folder, expanded
 from pqpp_files.write_beside import write_whole
 from pqpp_files.write_table import table_text
@@ -91,8 +91,10 @@ class Rewritten(NamedTuple):
     """What became of prompts.
 
     Attributes:
-        columns: `prompt`, `rewritten`, `changed`, `probability` of being better, and the expected
-            gains `TARGET_gain`, of the target and of the one beside; one a prompt.
+        columns: `prompt`; `rewritten`, what a model of entailment has accepted, else the prompt;
+            `changed`, whether one was; `best`, the first of the ranking that is predicted to do
+            better and was not refused, else the prompt; its `probability` of being better; and its
+            expected gains `TARGET_gain`, of the target and of the one beside; one a prompt.
         verdicts: One a candidate, with its `original`.
         error: What ended the writing; later prompts stay as they were.
         stopped_at: The place of the first of them.
@@ -110,13 +112,13 @@ def rewrite_all(
     judge: Judge,
     progress: bool = False,
 ) -> Rewritten:
-    """Rewrite prompts where that surely helps.
+    """Rank rewrites of prompts, and take those that are accepted.
 
     What was paid for is kept: a writer that fails ends the writing, not the call.
 
     Args:
         write: Returns the candidates of a prompt, like `Writer`.
-        judge: Says of each whether it is accepted, and how probably it is better.
+        judge: Ranks them, and says of each whether it is accepted.
         progress: Show a progress bar on standard error.
     """
     from tqdm import tqdm
@@ -132,11 +134,15 @@ def rewrite_all(
             error, candidates, stopped_at = failure, [], len(best)
         judged = judge.rank(prompt, candidates) if candidates else []
         verdicts += [{"original": prompt, **verdict._asdict()} for verdict in judged]
-        best.append(next((verdict for verdict in judged if verdict.accepted), None))
+        best.append(next((v for v in judged if v.accepted or v.reason == UNCONFIRMED), None))
+    changed = [verdict is not None and verdict.accepted for verdict in best]
+    texts = [v.prompt if v else text for text, v in zip(prompts, best, strict=True)]
+    pairs = zip(prompts, texts, changed, strict=True)
     columns: dict[str, list] = {
         "prompt": list(prompts),
-        "rewritten": [v.prompt if v else text for text, v in zip(prompts, best, strict=True)],
-        "changed": [verdict is not None for verdict in best],
+        "rewritten": [better if accepted else text for text, better, accepted in pairs],
+        "changed": changed,
+        "best": texts,
         "probability": [verdict.probability if verdict else 0.0 for verdict in best],
         f"{judge.target}_gain": [verdict.gain if verdict else 0.0 for verdict in best],
     }

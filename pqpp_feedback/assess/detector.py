@@ -10,8 +10,9 @@ from pqpp_backbones.pretrained import Loaded, load_model
 from pqpp_feedback.assess.values import OVERLAP, apart
 
 KEPT_ABOVE = 0.05  # the score from which on a box is kept as evidence; routines ask for more
-# Names of MS COCO as some detectors spell them.
+# Names of MS COCO as some detectors spell them, and plurals that are no form of theirs.
 SYNONYMS = {
+    **{"people": "person", "mice": "mouse", "knives": "knife"},
     "airplane": "aeroplane",
     "couch": "sofa",
     "dining table": "diningtable",
@@ -122,11 +123,13 @@ def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
 
 
 def label_of(name: str, labels: Sequence[str]) -> str | None:
-    """Return what a detector calls an object; None where it has no such class.
+    """Return what a detector calls an object, one or several; None where it has no such class.
 
     Example:
-        >>> label_of("couch", ["person", "Sofa"]), label_of("hat", ["person", "N/A"])
+        >>> label_of("couches", ["person", "Sofa"]), label_of("hat", ["person", "N/A"])
         ('Sofa', None)
     """
     known = {label.strip().lower(): label for label in labels}
-    return known.get(name) or known.get(SYNONYMS.get(name, ""))
+    singulars = (name, *map(name.removesuffix, ("s", "es")), name.removesuffix("ies") + "y")
+    names = (other for one in singulars for other in (one, SYNONYMS.get(one)))
+    return next((known[one] for one in names if one in known), None)

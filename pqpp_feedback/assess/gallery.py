@@ -53,30 +53,35 @@ def verdict_gallery(
         title: Of the page.
 
     Raises:
-        FeedbackError: There is no row, or its evidence is no assessor's.
+        FeedbackError: There is no row, its evidence is no assessor's, or no image is there.
 
     Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "a.png").touch()
         >>> row = dict.fromkeys(("prompt_id", "task", "generator", "reason", "evidence"), "")
         >>> row |= {"image": "a.png", "prompt": "<cat>", "assessor": "x", "routine": "x"}
-        >>> page = verdict_gallery([{**row, "verdict": True, "score": 0.5}], ".", "page.html")
+        >>> page = verdict_gallery([{**row, "verdict": True, "score": 0.5}], folder, "page.html")
         >>> "&lt;cat&gt;" in page, "1 of 1 verdicts are a match" in page
         (True, True)
     """
-    root, place = (expanded(path).absolute() for path in (image_dir, page))
+    root, place = (expanded(path).resolve() for path in (image_dir, page))
     images: dict[str, list[Row]] = {}
     for row in rows:
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
     if not images:
         raise FeedbackError("there is no verdict to show; assess some images")
-    root = root / "images" if not (root / next(iter(images))).is_file() else root
+    shown = {name: _file_of(root, name) for name in images}
+    if not any(shown.values()):
+        raise FeedbackError(f"{root} holds none of the {len(images)} images; name their folder")
     answers = {name: people.of(some[0]) if people else None for name, some in images.items()}
     places = {name: number for number, name in enumerate(order)}
     cards = []
     for name, some in images.items():
         with reading_evidence(some[0]):
             card = _card(some, answers[name], threshold)
-        cards.append({**card, "image": name, "source": _source(root, name, place, embedded)})
+        cards.append({**card, "image": name, "source": _source(shown[name], place, embedded)})
     cards.sort(key=lambda card: (not card["differs"], places.get(card["image"], len(places))))
     return render_page(
         Path(__file__).with_name("gallery.html"),
@@ -171,10 +176,18 @@ def _heatmaps(evidence: Row) -> list[dict[str, str]]:
     return overlays
 
 
-def _source(root: Path, image: str, page: Path, embedded: bool) -> str | None:
-    """Return the address of an image for the page; None where it is not below the folder."""
-    path = root / image
-    if not path.resolve().is_relative_to(root.resolve()) or not path.is_file():
+def _file_of(root: Path, image: str) -> Path | None:
+    """Return the file of an image in a folder or its `images`; None where neither holds it."""
+    if "\0" in image:
+        raise FeedbackError(f"the image {image!r:.80} has a zero character in its name; correct it")
+    paths = (folder / image for folder in (root, root / "images"))
+    inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
+    return next(inside, None)
+
+
+def _source(path: Path | None, page: Path, embedded: bool) -> str | None:
+    """Return the address of an image for the page; None where there is none."""
+    if path is None:
         return None
     if not embedded:
         return urllib.parse.quote(Path(os.path.relpath(path, page.parent)).as_posix())

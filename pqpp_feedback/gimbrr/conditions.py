@@ -3,6 +3,7 @@
 A new task is a function from what is asked to conditions, and a name in `TASK_CONDITIONS`.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ class Asked:
 
 
 def asked_of(about: Mapping[str, Any]) -> Asked:
-    """Return what a prompt asks for.
+    """Return what a prompt asks for; a task in any letters, a number like 3.0 as 3.
 
     Args:
         about: Its `ASKED_COLUMNS`; objects as `listed` reads them, with commas between.
@@ -45,10 +46,13 @@ def asked_of(about: Mapping[str, Any]) -> Asked:
         Asked(task='Counting', objects=('apple',), label='5', is_automatic=True)
     """
     label, marked = about.get("task_specific_label"), about.get("auto_assessment")
+    task = str(about.get("task") or "").strip()
+    known = {name.lower(): name for name in TASK_CONDITIONS}
+    label = "" if label is None or label != label else str(label).strip().lower()  # NaN is none
     return Asked(
-        task=str(about.get("task") or "").strip(),
+        task=known.get(task.lower(), task),
         objects=tuple(name.lower() for name in listed(about.get("representations"), ",")),
-        label="" if label is None else str(label).strip().lower(),
+        label=re.sub(r"(?<=\d)\.0+(?![^,\s])", "", label),
         is_automatic=str(marked).lower() not in ("false", "0"),
     )
 

@@ -1,4 +1,4 @@
-"""RichHF's benchmark: models and the paper's baselines on a split, as the paper's four tables."""
+"""RichHF's benchmark: models on a split, as the paper's four tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn import functional
 
-from pqpp_backbones.images import embedding
-from pqpp_backbones.pretrained import load_processor, usual_device
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_files.figures import Figures, figure_text
+from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -26,7 +22,6 @@ def bench_richhf(
     split: str = "test",
     data_dir: str | None = None,
     pickapic_dir: str | None = None,
-    clip: str | None = None,
     limit: int | None = None,
     batch_size: int = 16,
     with_published: bool = True,
@@ -38,8 +33,6 @@ def bench_richhf(
         split: `train`, `validation` or `test`.
         data_dir: Folder of the TFRecord files; downloaded if left out.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
-        clip: A CLIP-like model for the baseline that learns nothing: its similarity as the
-            alignment score, its gradient as the misalignment heatmap.
         limit: Only the first rows.
         batch_size: Images at once.
         with_published: Whether the published figures stand beside.
@@ -50,7 +43,7 @@ def bench_richhf(
     Raises:
         FeedbackError: Nothing is to be evaluated, or the data are not there.
     """
-    if not models and clip is None:
+    if not models:
         raise FeedbackError("no model was named; give a RAHF model's folder or repository")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = counted(len(table), is_published(split, data_dir))
@@ -60,8 +53,6 @@ def bench_richhf(
         examples = Examples(table, model.processor, model.model.config.heatmap_size)
         predicted = predict_split(model, examples, batch_size)
         figures[name] = feedback_figures(predicted, truth_of(examples))
-    if clip is not None:
-        figures |= clip_baselines(clip, table, batch_size)
     notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {published()['source']}"] * with_published
     return tables(figures, with_published), notes
@@ -99,22 +90,6 @@ def tables(
                 rows.append({"model": model, **finite})
         result.append(Figures(name, known["title"], ["model", *columns], rows, digits=5))
     return result
-
-
-def paired(table: Figures) -> Figures:
-    """Return a table whose two correlations of a score share a column, which keeps lines short.
-
-    Example:
-        >>> paired(tables({})[0]).rows[1]["alignment"]
-        '.346 .340'
-    """
-    rows: list[dict[str, str]] = [{} for _ in table.rows]
-    for column in table.columns:
-        short = column.removesuffix("_plcc").removesuffix("_srcc")
-        for cells, row in zip(rows, table.rows, strict=True):
-            text = figure_text(row[column], table.digits)
-            cells[short] = f"{cells.get(short, '')} {text}".strip()
-    return Figures(table.name, table.title, list(rows[0]) if rows else [], rows)
 
 
 HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd")
@@ -268,55 +243,3 @@ def summary(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     groups = list(plcc), [f"{name}_cc" for name in HEATMAPS], ["keyword_f1"]
     means = [np.mean([figures[name] for name in names]) for names in groups]
     return {"mean": float(np.mean(means)), **figures}
-
-
-def clip_baselines(
-    name: str, table: Any, batch_size: int = 16, size: int = 224
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Return the figures of CLIP's similarity (alignment) and of its gradient (misalignment).
-
-    Args:
-        name: A CLIP-like model, a folder or a name on the Hub.
-        table: As `load_split` gives it.
-        batch_size: Images that are judged at once.
-        size: Side of the heatmaps.
-    """
-    clip = embedding.load_backbone(name).eval().to(usual_device())
-    processor = load_processor(name)
-    examples, parts = Examples(table, processor, size), []
-    for start in range(0, len(examples), batch_size):
-        prompts = examples.prompts[start : start + batch_size]
-        images = [examples.decoded(start + n)[0] for n in range(len(prompts))]
-        parts.append(similarity_and_gradient(clip, processor, images, prompts, size))
-    similarity, gradient = map(np.concatenate, zip(*parts, strict=True))
-    scores = np.full((len(examples), len(SCORES)), np.nan)
-    scores[:, SCORES.index("alignment")] = similarity
-    predicted = {
-        f"CLIP similarity ({name})": PredictedSplit(scores=scores),
-        f"CLIP gradient ({name})": PredictedSplit(misalignment=gradient),
-    }
-    truth = truth_of(examples)
-    return {line: feedback_figures(split, truth) for line, split in predicted.items()}
-
-
-def similarity_and_gradient(
-    clip: Any, processor: Any, images: Sequence[Any], prompts: Sequence[str], size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return the cosine of each image and its prompt, and where it depends on the pixels.
-
-    The size of the gradient of the similarity at each pixel, summed over the channels, averaged to
-    the wanted size and scaled to a maximum of 1: the paper's baseline for misalignment.
-
-    Returns:
-        `(images,)`, and `(images, size, size)` in 0 .. 1.
-    """
-    pixels = embedding.pixels_of(processor, images).to(clip.device).requires_grad_()
-    words = embedding.placed_tokens(clip, processor, prompts)
-    both = embedding.embed_tokens(clip, **words), embedding.embed_pixels(clip, pixels)
-    text, image = (functional.normalize(features, dim=-1) for features in both)
-    similarity = (text * image).sum(dim=-1)
-    (gradient,) = torch.autograd.grad(similarity.sum(), pixels)
-    sizes = gradient.abs().sum(dim=1, keepdim=True)
-    maps = functional.interpolate(sizes, (size, size), mode="area")[:, 0]
-    maps = maps / maps.amax(dim=(1, 2), keepdim=True).clamp(min=1e-12)
-    return similarity.detach().double().cpu().numpy(), maps.float().cpu().numpy()

@@ -6,7 +6,7 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.assessor import heatmap_image, overlay
+from pqpp_feedback.rahf.assessor import heatmap_image
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_files.foreign.images import open_image
@@ -20,11 +20,9 @@ class RichHumanFeedbackPipeline(Pipeline):
 
     - `scores`: plausibility, alignment, aesthetics, overall, each 0 to 1;
     - `heatmaps`: implausibility and misalignment, grey images of the image's size;
-    - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`;
-    - `overlays`, with `overlays=True`: the image tinted by each heatmap.
+    - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`.
 
-    `threshold`, `overlays` and `batch_size` given to `pipeline(...)` hold for each call that names
-    none.
+    `threshold` and `batch_size` given to `pipeline(...)` hold for each call that names none.
     """
 
     _load_processor = True
@@ -46,7 +44,7 @@ class RichHumanFeedbackPipeline(Pipeline):
             inputs: A mapping with `image` and `prompt`, or a list of them.
             batch_size: Images that the model sees at once; 16 if named nowhere.
             options: `threshold`, from which probability on a word counts as misaligned (.5 if
-                named nowhere), and `overlays`, whether tinted images are returned too.
+                named nowhere).
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
@@ -60,7 +58,6 @@ class RichHumanFeedbackPipeline(Pipeline):
         rows: Sequence[Mapping[str, Any]],
         batch_size: int,
         threshold: float = 0.5,
-        overlays: bool = False,
     ) -> list[dict[str, Any]]:
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
@@ -70,7 +67,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         ):
             words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
             maps = seen.heatmaps.items()
-            values: dict[str, Any] = {
+            values = {
                 "scores": seen.scores,
                 "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in maps},
                 "misaligned_words": [
@@ -79,18 +76,13 @@ class RichHumanFeedbackPipeline(Pipeline):
                     if is_misaligned
                 ],
             }
-            if overlays:
-                values["overlays"] = {name: overlay(image, heatmap) for name, heatmap in maps}
             judged.append(values)
         return judged
 
     # The three steps of transformers' own loop, for those who call them one by one.
 
-    def _sanitize_parameters(
-        self, threshold: float | None = None, overlays: bool | None = None
-    ) -> tuple[dict, dict, dict]:
-        options = {"threshold": threshold, "overlays": overlays}
-        return {}, {name: value for name, value in options.items() if value is not None}, {}
+    def _sanitize_parameters(self, threshold: float | None = None) -> tuple[dict, dict, dict]:
+        return {}, {} if threshold is None else {"threshold": threshold}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
         """Return the row with its image opened."""

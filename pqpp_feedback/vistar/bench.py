@@ -1,6 +1,5 @@
 """Scores beside people's choices between two images, and generators ranked for roles."""
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -213,7 +212,7 @@ def bench_vistar(
             columns = ("rank", "generator", "score")
             tables.append(Figures(role, f"For the role {role}", columns, lines))
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
-            notes.append(f"{role}: angles {used}; {separation(lines)}")
+            notes.append(f"{role}: angles {used}")
     if not tables:
         wanted = "`people` FILE with choices, or scores of several generators by angle"
         raise FeedbackError(f"nothing to compare: give {wanted}")
@@ -275,15 +274,14 @@ def role_ranking(
         seed: Of the draws.
 
     Returns:
-        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high`, `angles`, those that
-        counted, and `separable`: whether the interval of the difference to the next one leaves 0
-        out; None for the last one. Empty without an angle that all generators have.
+        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those that
+        counted. Empty without an angle that all generators have.
 
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}
         ...         for g, s in (("a", 0.2), ("b", 0.6)) for p in range(9)]
-        >>> [(one["generator"], one["separable"]) for one in role_ranking(rows, {"TR": 1}, 200)]
-        [('b', True), ('a', None)]
+        >>> [(one["rank"], one["generator"]) for one in role_ranking(rows, {"TR": 1}, 200)]
+        [(1, 'b'), (2, 'a')]
     """
     generators, tables = _tables(rows, weights)
     if not tables:
@@ -298,14 +296,10 @@ def role_ranking(
     order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
     tail = (1 - confidence) / 2
     ranking: list[dict[str, Any]] = []
-    for rank, (better, worse) in enumerate(itertools.zip_longest(order, order[1:]), 1):
-        low, high = np.nanquantile(drawn[:, better], [tail, 1 - tail])
-        row = {"rank": rank, "generator": generators[better], "score": float(value[better])}
+    for rank, place in enumerate(order, 1):
+        low, high = np.nanquantile(drawn[:, place], [tail, 1 - tail])
+        row = {"rank": rank, "generator": generators[place], "score": float(value[place])}
         row |= {"ci_low": float(low), "ci_high": float(high), "angles": list(tables)}
-        row["separable"] = None
-        if worse is not None:
-            apart = np.nanquantile(drawn[:, better] - drawn[:, worse], tail)
-            row["separable"] = bool(apart > 0)
         ranking.append(row)
     return ranking
 
@@ -323,19 +317,3 @@ def _tables(
     has_all = {angle: table.notna().any(axis=1).all() for angle, table in tables.items()}
     generators = means.index.unique("generator").tolist()
     return generators, {a: table.to_numpy() for a, table in tables.items() if has_all[a]}
-
-
-def separation(rows: Sequence[Row]) -> str:
-    """Return in words which neighbours of a ranking cannot be told apart.
-
-    Example:
-        >>> rows = [{"generator": "a", "separable": False}, {"generator": "b", "separable": None}]
-        >>> separation(rows)
-        'not separable: a and b'
-    """
-    pairs = [
-        f"{better['generator']} and {worse['generator']}"
-        for better, worse in itertools.pairwise(rows)
-        if better["separable"] is False
-    ]
-    return f"not separable: {', '.join(pairs)}" if pairs else "all neighbours are separable"

@@ -34,26 +34,6 @@ def choices(section: str) -> Mapping[str, Any]:
     return MappingProxyType({name: entry["value"] for name, entry in _all()[section].items()})
 
 
-def card() -> str:
-    """Return the card of the scores, which quotes every choice.
-
-    Example:
-        >>> "character_weight" in card()
-        True
-    """
-    from pqpp_hub.card import render_card
-
-    rows = []
-    for section, entries in _all().items():
-        for name, entry in entries.items():
-            value = entry["value"]
-            if isinstance(value, Mapping):
-                text = ", ".join(f"{part} {weight}" for part, weight in value.items())
-                value = text if len(text) <= 80 else f"{len(value)} entries, see the file"
-            rows.append({"score": section, "name": name, "value": str(value), "why": entry["why"]})
-    return render_card("feedback/vistar", choices=rows)
-
-
 def asked(picture: Picture, name: str) -> Any:
     """Return what a prompt says under a name: a column, or a control parameter of the prompt.
 

@@ -68,8 +68,8 @@ def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
     """Return an image upright, in RGB or grey, no larger than asked for.
 
-    The orientation that EXIF tells is undone, of an animation the first frame is taken, and grey
-    values of 16 bit are scaled to 8.
+    The orientation that EXIF tells is undone, what is transparent is laid on white, of an animation
+    the first frame is taken, and grey values of 16 bit are scaled to 8.
 
     Args:
         value: A path, the bytes of a file, an image of PIL, an array of 8 bit or a grey one of 16,
@@ -101,6 +101,9 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
         image.load()
         turn = _TURNS.get(_orientation_of(image))
         factor = max(image.size) // (longest or max(image.size))
+        if image.mode[0] != "I" and (image.mode[-1] in "Aa" or "transparency" in image.info):
+            image = image.convert("RGBA")
+            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
         if factor > 1 and image.mode in ("L", "RGB"):  # before copies of it are made
             image = image.reduce(tuple(max(1, min(factor, side // _FEWEST)) for side in image.size))
         # Older versions of pillow open a grey PNG of 16 bit in the mode of 32.

@@ -65,14 +65,13 @@ def done_on_ray(
             for shard, errors in _tasks_do(ray, work, todo, options):
                 # After a kill what a dead worker had done comes back as done by another.
                 yield shard, work.errors_of(shard) if errors is None else errors
-        except ray.exceptions.RayError as error:
-            cause = getattr(error, "cause", None)
+        except Exception as error:  # whatever else comes is Ray's: a job's own is a cause
+            cause = getattr(error, "cause", error)
             if isinstance(cause, PqppError):
                 raise cause from None
             # Of a task that failed on its worker it holds a traceback.
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
-            remedy = "run it again: what is done stays"
-            raise FileError(f"Ray cannot go on ({reason}); {remedy}") from None
+            raise FileError(f"Ray cannot go on ({reason}); run again: what is done stays") from None
 
 
 @contextmanager
@@ -93,13 +92,12 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
             options.address or "local",
             runtime_env={"env_vars": environment},
             log_to_driver=False,
-            logging_level="ERROR",
+            logging_level="CRITICAL",
             **here,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        raise FileError(
-            f"no cluster of Ray at {options.address or 'this machine'} ({in_a_line(error)[:200]})"
-        ) from None
+        where = options.address or "this machine"
+        raise FileError(f"no cluster of Ray at {where} ({in_a_line(error)[:200]})") from None
     try:
         yield ray
     finally:
@@ -142,8 +140,7 @@ def _tasks_do(
             if not ready:
                 _places(ray, options)
             for task in ready:
-                yield running[task], ray.get(task)
-                del running[task]
+                yield running.pop(task), ray.get(task)
     finally:
         for task in running:
             ray.cancel(task, force=True)

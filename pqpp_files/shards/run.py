@@ -67,7 +67,7 @@ def run_shards(
     output: str | os.PathLike[str],
     settings: Mapping[str, Any],
     share: str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     progress: bool = False,
     engine: str = "local",
     ray: RayOptions | None = None,
@@ -81,7 +81,8 @@ def run_shards(
         output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
         settings: What the outputs depend on besides the rows; goes into `_shards.json`.
         share: `I/N`: only this share of the shards.
-        workers: How many processes; each has one thread for linear algebra.
+        workers: How many processes, each with one thread for linear algebra; one here, and as
+            many as fit on Ray, if left out.
         progress: Whether a bar is shown.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, where the
             output is a place that all nodes see.
@@ -120,9 +121,9 @@ def run_shards(
     if engine == "ray":
         from pqpp_files.shards.ray_engine import RayOptions, done_on_ray
 
-        done = done_on_ray(work, todo, ray or RayOptions(workers=None if workers == 1 else workers))
+        done = done_on_ray(work, todo, ray or RayOptions(workers=workers))
     else:
-        done = _done_here(work, todo, workers)
+        done = _done_here(work, todo, workers or 1)
     rows, left = (sum(shard.rows for shard in some) for some in (chosen, todo))
     shown = {"unit": "row", "unit_scale": True, "disable": not progress}
     with tqdm(total=rows, initial=rows - left, **shown) as bar:

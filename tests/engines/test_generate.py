@@ -268,3 +268,31 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
     with pytest.raises(ModelError, match="holds no usable LoRA"):
         tiny(pipeline, lora=str(pipeline))
+
+
+def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_refused(tmp_path):
+    diffusers = pytest.importorskip("diffusers")
+    from support.tiny_rahf import diffusion
+
+    parts = {**diffusion().components, "requires_safety_checker": False}
+    del parts["image_encoder"]
+    diffusers.SemanticStableDiffusionPipeline(**parts).save_pretrained(tmp_path / "own")
+    maker = tiny(tmp_path / "own")  # `AutoPipelineForText2Image` knows none for it
+    assert type(maker.pipeline).__name__ == "SemanticStableDiffusionPipeline"
+    (made,) = maker.make([Wanted("p", "a red cat", 0, 7)])
+    assert made.image.size == (32, 32)
+    unasked = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
+    unasked.save_pretrained(tmp_path / "unasked")
+    with pytest.raises(ModelError, match="a DDPMPipeline takes no prompt"):
+        tiny(tmp_path / "unasked")
+
+
+def test_an_image_of_one_colour_is_refused_unless_a_checker_made_it_so(pipeline, tmp_path):
+    import torch
+
+    maker = tiny(pipeline)
+    with torch.no_grad():
+        maker.pipeline.vae.decoder.conv_out.bias.fill_(float("nan"))
+    made = generate(maker, PROMPTS[:1], tmp_path, 1)
+    assert (made.made, made.refused) == (0, 1) and "NaN" in made.last_refusal
+    assert not list(tmp_path.rglob("*.png"))

@@ -1,4 +1,4 @@
-"""Images from an endpoint that misbehaves, and from a folder that somebody else has filled."""
+"""Images from an endpoint that misbehaves."""
 
 import base64
 import hashlib
@@ -6,7 +6,6 @@ import io
 import json
 import logging
 
-import fsspec
 import pytest
 
 pytest.importorskip("openai", reason="an endpoint needs pqpp[chat]")
@@ -15,9 +14,8 @@ from PIL import Image
 from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, ServiceError
-from pqpp_engines.generate import EndpointGenerator, FolderGenerator, generate, seed_of
+from pqpp_engines.generate import EndpointGenerator, generate, seed_of
 from pqpp_engines.generate.endpoint import KEY
-from pqpp_engines.generate.generators import Wanted, _prompt_of
 
 SECRET = "sk-very-secret"
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
@@ -136,74 +134,3 @@ def test_calls_and_money_are_limited(server, tmp_path):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
     assert len(server.asked) == 4  # refused before anything was asked
     assert generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1).made == 1  # what is left
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Images of PQPP's kind of names: 4 and 5 of one model, 10 of another."""
-    folder = tmp_path / "made"
-    for one in PROMPTS[:2]:
-        (folder / one["prompt_id"]).mkdir(parents=True)
-        for n, style in ((10, "PNG"), (4, "PNG"), (5, "JPEG")):
-            name = f"image_{n}.{style.casefold()}"
-            (folder / one["prompt_id"] / name).write_bytes(drawn(n, style))
-    (folder / "p-0" / "notes.txt").write_text("no image")
-    return folder
-
-
-def test_images_that_are_there_are_taken_with_their_hashes(made, tmp_path):
-    ids = {one["prompt_id"] for one in PROMPTS}
-    taken = FolderGenerator(made, "sdxl", ids, "{prompt_id}/image_[45].*")
-    summary = generate(taken, PROMPTS, tmp_path / "out", 2)
-    assert (summary.made, summary.refused) == (4, 2)
-    assert summary.last_refusal == "no image 1 of p-2"
-    first, second = (tmp_path / f"out/images/p-1/sdxl_{n}.png" for n in (0, 1))
-    assert first.read_bytes() == drawn(4)
-    with Image.open(second) as kept, Image.open(made / "p-1/image_5.jpeg") as given:
-        assert kept.format == "PNG" and kept.tobytes() == given.tobytes()
-    told = told_of(tmp_path / "out", "p-1/sdxl_1.png")
-    assert told["source"] == "p-1/image_5.jpeg" and told["seed"] is None
-    assert told["source_sha256"] == hashlib.sha256(drawn(5, "JPEG")).hexdigest()
-    assert told["sha256"] == hashlib.sha256(second.read_bytes()).hexdigest()
-    assert (tmp_path / "out/images/metadata.jsonl").read_text().count("\n") == 4
-    files = fsspec.filesystem("memory")
-    for expected in (summary.made, 0):  # in a store, with the same bytes, and once
-        assert generate(taken, PROMPTS, "memory://taken", 2).made == expected
-    names = files.find("/taken")
-    assert len(names) == 9 and not (tmp_path / "memory:").exists()
-    for name in names:
-        assert files.cat(name) == (tmp_path / "out" / name.removeprefix("/taken/")).read_bytes()
-    files.store.clear()
-
-
-def test_the_first_of_the_usual_names_that_fits_and_numbers_as_numbers(made, tmp_path):
-    summary = generate(FolderGenerator(made, "any", {"p-0"}), PROMPTS[:1], tmp_path / "out", 3)
-    assert summary.made == 3
-    sources = [told_of(tmp_path / "out", f"p-0/any_{n}.png")["source"] for n in range(3)]
-    assert sources == ["p-0/image_4.png", "p-0/image_5.jpeg", "p-0/image_10.png"]
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern", "ids", "found"),
-    [
-        ("p_1_0.png", "{prompt_id}_*", {"p", "p_1"}, "p_1"),  # the longest that fits
-        ("p_10.png", "{prompt_id}_*", {"p", "p_1"}, "p"),
-        ("glide/a[1]_0.png", "glide/{prompt_id}_*", {"a[1]"}, "a[1]"),
-        ("run7/a_0.png", "*/{prompt_id}_0.png", {"a"}, "a"),
-        ("b/x_0.png", "{prompt_id}_*", {"x"}, None),
-    ],
-)
-def test_whose_image_a_file_is(name, pattern, ids, found):
-    assert _prompt_of(name, pattern, ids) == found
-
-
-def test_photos_from_a_folder_are_written_upright(tmp_path):
-    exif = Image.Exif()
-    exif[0x0112] = 6  # stored lying, seen standing
-    for name in ("a.png", "b.jpg", "c.png"):
-        note = {} if name == "c.png" else {"exif": exif}
-        Image.new("RGB", (30, 20)).save(tmp_path / name, **note)
-    maker = FolderGenerator(tmp_path, "m", {"a", "b", "c"}, "{prompt_id}.*")
-    made = [maker.make([Wanted(one, "", 0, 0)])[0].image for one in "abc"]
-    assert made[0].size == made[1].size == (20, 30)
-    assert made[2] == tmp_path / "c.png"  # what needs no turning is taken byte for byte

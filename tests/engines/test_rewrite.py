@@ -1,18 +1,21 @@
-"""Rewrites: the meaning by hand, attacks that are refused."""
+"""Rewrites: facts by hand, good and bad rewrites in order, attacks."""
 
+import csv
 import statistics
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.tiny_models import save_text_encoder
 
+from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite import Judge, meaning_lost
-from pqpp_engines.rewrite.judge import TOO_UNSURE, shared_error
-from pqpp_files.read_table import read_table
-
-pytestmark = pytest.mark.nltk
+from pqpp_engines.rewrite import Judge, order
+from pqpp_engines.rewrite.judge import LEAST_IN_ORDER, UNCONFIRMED, shared_error
+from pqpp_files.foreign.json_values import read_json
+from pqpp_models.text.saved_encoder import SentenceEncoder
 
 
 @pytest.fixture(scope="module")
@@ -22,48 +25,106 @@ def captions(real_data):
 
 
 @pytest.mark.parametrize(
-    ("original", "rewrite", "lost"),
+    ("original", "rewrite", "reason"),
     [
         ("two dogs", "2 dogs", ""),
         ("two dogs", "a pair of dogs", ""),
-        ("two dogs", "three dogs", "numbers differ: 2 became 3"),
         ("two dogs", "dogs", "numbers differ: 2 became none"),
         ("a dog", "two dogs", "numbers differ: none became 2"),
-        ("a dog without a leash", "a dog with a leash", "negations differ: negation became none"),
-        ("a dog", "a dog without a leash", "negations differ: none became negation"),
+        ("a dog without a leash", "a dog with a leash", "a negation is lost"),
+        ("a dog", "a dog without a leash", "a negation is added"),
         ("a man who isn't smiling", "a man not smiling", ""),
-        ("a dog under a table", "a dog beneath a table", ""),
-        ("a dog under a table", "a dog on a table", "the place is lost: below"),
-        ("a bear left of a tree", "a bear right of a tree", "the place is lost: left"),
         ("a couch", "a sofa", ""),
-        ("a dog", "a puppy", ""),
-        ("a puppy", "a dog", "a word is lost: puppy"),
-        ("a red car", "a car", "a word is lost: red"),
-        ("men riding horses", "a man rides a horse", ""),
-        ("a dog chases a cat", "a cat is chased by a dog", ""),
-        ("a dog chases a cat", "a puppy chasing a cat", ""),
-        ("a cat on a dog", "on a dog, a cat", ""),
-        ("a woman with a dog", "a dog with a woman", ""),  # says the same
-        ("a man throws a ball to a dog", "a dog throws a ball to a man", ""),  # not seen
-        ("gel wrist wrest", "gel wrist rest", "a word is lost: wrest"),
-        ("working class life", "novelty", "a word is lost: working"),
+        ("a colorfull parrot", "a colorful parrot", ""),
+        ("hey, a happy kid that plays", "a kid playing happily", ""),
+        ("please would u give me an image of a couch dog on", "a dog on a couch", ""),
+        ("a dog on a couch", "A dog  on a couch", "it is the same prompt"),
+        ("a dog on a couch", " ", "it is blank"),
+        ("a dog on a couch", "xqzt vrrk plomf", "it is far"),
+        ("a girl she jumps in a puddle", "girl puddle jump she", "a heap of words"),
     ],
 )
-def test_what_a_rewrite_has_lost(original, rewrite, lost):
-    assert meaning_lost(original, rewrite) == lost
+def test_what_is_refused_and_what_is_not(original, rewrite, reason):
+    [verdict] = Judge()(original, [rewrite])
+    assert not verdict.accepted  # no model has confirmed it
+    assert (verdict.worth > 0) == (reason == "")
+    expected = reason or ("not better" if verdict.gain <= 0 else UNCONFIRMED)
+    assert verdict.reason.startswith(expected)
 
 
-def test_what_is_surely_better_and_says_the_same_is_accepted():
-    judge = Judge("mean_hbpp", "static-train", confidence=0.5)
-    original, better = "a couch dog on", "a dog on a couch"
-    refused = ["a couch", original, " ", "xqzt vrrk plomf", "a dog on a couch, two cats"]
-    verdicts = judge(original, [better, *refused])
-    assert verdicts[0].accepted == (verdicts[0].gain > 0)
-    reasons = [one.reason for one in verdicts[1:]]
-    assert reasons[0] == "a word is lost: dog" and reasons[1] == "it is the same prompt"
-    assert reasons[2] == "it is blank" and reasons[3].startswith("it is far")
-    assert reasons[4] == "numbers differ: none became 2"
-    assert judge.rank(original, [*refused, better])[0].prompt == better
+def test_phrases_that_are_lost_and_added_are_told():
+    judge = Judge()
+    kept, lost = judge("a dog on a couch", ["a puppy on a sofa", "a couch"])
+    assert kept.lost == kept.added == () and lost.lost == ("dog",)
+    [verdict] = judge("a couch", ["a dog on a couch"])
+    assert verdict.added == ("dog",)
+
+
+class StandIn:
+    """A model of entailment that knows what changes the meaning, and lets word salad pass.
+
+    As those that were trained on MNLI do where all words of one text are in the other (McCoy,
+    Pavlick and Linzen, 2019).
+    """
+
+    def __init__(self, rows):
+        self.changed = {
+            Prompt.read(row["bad"]).normalised for row in rows if row["kind"] != "salad"
+        }
+
+    def __call__(self, original, rewrites):
+        return [0.1 if rewrite in self.changed else 0.9 for rewrite in rewrites]
+
+
+@pytest.mark.parametrize("target", ["alignment", "mean_hbpp"])
+@pytest.mark.parametrize("is_told", [False, True])
+def test_better_rewrites_come_first_and_word_salad_does_not(target, is_told):
+    """Of 30 prompts each with a good rewrite and word salad or another meaning, and of 60."""
+    rows = read_rows("rewrites")
+    judge, first = Judge(target), []
+    judge.entailment = StandIn(rows) if is_told else None
+    for row in rows:
+        good, bad = judge(row["prompt"], [row["good"], row["bad"]])
+        assert good.worth > 0, good.reason
+        first.append("good" if good.worth > bad.worth else row["kind"])
+        assert is_told or not good.accepted
+        assert not (bad.accepted and row["kind"] == "changed")
+    assert len(first) == 30 and first.count("good") >= 0.8 * 30
+    assert first.count("salad") <= (0 if is_told else 1)
+    judge.entailment, awkward = None, read_rows("awkward_prompts")
+    ranked = [judge.rank(row["awkward"], [row["worse"], row["better"]])[0] for row in awkward]
+    better = [one.prompt == row["better"] for one, row in zip(ranked, awkward, strict=True)]
+    assert len(better) == 60 and sum(better) >= 0.8 * 60
+
+
+def read_rows(name):
+    with Path(__file__).with_name(f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def shuffled(captions):
+    shuffler = np.random.default_rng(0)
+    return [" ".join(shuffler.permutation(text.rstrip(". ").split())) for text in captions]
+
+
+def test_the_table_of_order_is_that_of_the_captions(real_data):
+    """Counted again here; the logistic fit is scikit-learn's, of captions and of them shuffled."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    captions = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="train")["prompt"]
+    table = read_json(order.TABLE)
+    counts = Counter(pair for text in captions for pair in order.pairs_of(text))
+    assert {" ".join(pair): number for pair, number in counts.items()} == table["pairs"]
+    together = [[order.together(text)] for text in (*captions, *shuffled(captions))]
+    fit = linear_model.LogisticRegression(C=np.inf).fit(together, [1] * 6000 + [0] * 6000)
+    assert fit.coef_[0, 0] == pytest.approx(table["slope"], rel=0.05)
+
+
+def test_captions_are_in_order_and_shuffled_ones_are_not(captions):
+    found, heaps = (
+        np.array([order.in_order(text) for text in some]) for some in (captions, shuffled(captions))
+    )
+    assert (found[:, None] > heaps).mean() > 0.98
+    assert (found < LEAST_IN_ORDER).mean() < 0.02 and (heaps < LEAST_IN_ORDER).mean() > 0.75
 
 
 @pytest.mark.parametrize("target", ["mean_hbpp", "mean_p10"])
@@ -95,42 +156,22 @@ def without_words(judge, text, count=4):
     return " ".join(words)
 
 
-@pytest.mark.parametrize("target", ["alignment", "mean_hbpp"])
-def test_of_three_rewrites_of_an_awkward_prompt_the_better_one_comes_first(target):
-    rows = read_table(Path(__file__).with_name("awkward_prompts.csv"))
-    judge, first = Judge(target), []
-    for awkward, better, worse in zip(
-        *(rows.texts(name) for name in ("awkward", "better", "worse")), strict=True
-    ):
-        shorter = without_words(judge, awkward)
-        best = judge.rank(awkward, [worse, shorter, better])[0]
-        is_one = best.accepted or best.reason.startswith(TOO_UNSURE)
-        first.append(("better", "worse", "shorter")[[better, worse, shorter].index(best.prompt)]
-                     if is_one else "none")  # fmt: skip
-    assert len(first) == 60
-    assert first.count("better") >= 0.8 * 60
-    assert first.count("shorter") < 0.02 * 60
-
-
-def test_a_request_is_no_meaning_and_additions_are_limited():
-    judge = Judge()
-    [verdict] = judge("please would u give me an image of a couch dog on", ["a dog on a couch"])
-    assert verdict.accepted and verdict.lost == () and verdict.gain > 0
+def test_a_probability_needs_a_deviation_and_an_encoder_of_ones_own_counts(tmp_path):
+    pytest.importorskip("torch")
+    [verdict] = Judge()("a couch dog on", ["a dog on a couch"])
     assert verdict.probability is None  # `alignment` has no deviation
     with pytest.raises(EngineError, match="alignment of static has no deviation"):
         Judge(confidence=0.6)
-    [verdict] = judge("a dog on a couch", ["a dog on a couch on fire, with crying people"])
-    assert verdict.reason == "too much is added: fire, crying, people"
-    assert verdict.added == ("fire", "crying", "people")
-    [verdict] = judge("a small dog on a couch", ["small dog couch"])
-    assert verdict.reason == "it only leaves words out"
+    save_text_encoder(tmp_path / "own")
+    texts = ["a dog on a couch", "on a couch a dog"]
+    [verdict] = Judge(encoder=str(tmp_path / "own"))(texts[0], texts[1:])
+    one, other = SentenceEncoder.load(str(tmp_path / "own")).embed(texts)
+    assert verdict.similarity == pytest.approx(float(one @ other), abs=1e-6)
 
 
-def test_leaving_out_words_is_not_accepted_though_the_predictor_likes_it(captions):
+def test_leaving_out_words_lowers_what_a_rewrite_is_worth(captions):
     """Greedily, up to four words: what a predictor alone is gamed by."""
     judge = Judge("mean_hbpp", "static-train")
-    found = [
-        judge(one, [without_words(judge, one, n) for n in range(1, 5)]) for one in captions[:40]
-    ]
-    assert np.mean([verdicts[-1].gain for verdicts in found]) > 0.2  # the attack works
-    assert np.mean([verdict.accepted for verdicts in found for verdict in verdicts]) < 0.02
+    found = [judge(one, [one + " ", without_words(judge, one)])[1] for one in captions[:40]]
+    assert np.mean([verdict.gain for verdict in found]) > 0.2  # the attack works
+    assert np.mean([verdict.worth for verdict in found]) < 0.25

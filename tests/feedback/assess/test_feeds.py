@@ -1,6 +1,5 @@
 """What comes of a table of verdicts: a benchmark with the routine as annotator, and the docs."""
 
-import json
 import os
 import re
 import subprocess
@@ -70,23 +69,3 @@ def test_the_task_and_the_routine_of_the_docs_run(tmp_path):
         "gimbrr-at-least True",
         "Condition(kind='shows', name='guitar', beside=('pig',), count=0)",
     ]
-
-
-@pytest.mark.slow
-def test_two_processes_of_a_launcher_write_the_bytes_of_one(tmp_path):
-    pytest.importorskip("torch")
-    from support.tiny_rahf import tiny_feedback
-
-    saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
-    prompts = write_images(tmp_path / "images", 20)
-    lines = [json.dumps({**one, "file_name": None}) for one in prompts]
-    (tmp_path / "prompts.jsonl").write_text("\n".join(lines))
-    words = ["assess", "rahf", "--image-dir", str(tmp_path), "--model", str(saved)]
-    words += ["--file", str(tmp_path / "prompts.jsonl"), "--device", "cpu"]
-    assert main([*words, "--output", str(tmp_path / "one.parquet")]) == 0
-    # What `accelerate launch` starts for two GPUs.
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-    launch += ["--master_port", "29541"]
-    launch += ["-m", "pqpp_cli.main", *words, "--output", str(tmp_path / "two.parquet")]
-    subprocess.run(launch, check=True, cwd=ROOT, timeout=900)
-    assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "one.parquet").read_bytes()

@@ -13,6 +13,7 @@ from support.made_assessor import write_images  # noqa: E402
 
 from pqpp_feedback.assess.agreement import PeopleSay  # noqa: E402
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
+from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
 
@@ -65,6 +66,15 @@ def test_nothing_outside_of_the_folder_is_shown(folder, image):
             embedded=embedded,
         )  # fmt: skip
         assert page.count('class="image"') == 1 and "The image is not there" in page
+
+
+def test_one_missing_image_hides_no_other_and_a_name_that_is_none_is_a_line(folder):
+    rows = [row("0/gone_0.png"), *(row(f"{n}/m_0.png") for n in range(3))]
+    assert verdict_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
+    with pytest.raises(FeedbackError, match="holds none of the 1 images"):
+        verdict_gallery(rows[:1], folder, folder / "p.html")
+    with pytest.raises(FeedbackError, match=r"a\\x00.png' has a zero character"):
+        verdict_gallery([row("a\0.png"), *rows], folder, folder / "p.html")
 
 
 def test_where_people_differ_comes_first(folder):

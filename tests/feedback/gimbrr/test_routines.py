@@ -7,6 +7,7 @@ import pytest
 
 from pqpp_feedback.assess.agreement import read_people
 from pqpp_feedback.assess.assessor import Verdict
+from pqpp_feedback.assess.detector import label_of
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
@@ -98,12 +99,27 @@ def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
         read_people(path)
 
 
-@pytest.mark.parametrize("label", ["3,6", "3, 6", " 3 ,6 "])
-def test_both_spellings_of_counts(label):
+@pytest.mark.parametrize(
+    ("task", "label"),
+    [
+        ("Simple arithmetic", "3,6"),
+        ("simple Arithmetic ", "3, 6"),
+        ("SIMPLE ARITHMETIC", "3.0, 6.0"),
+    ],
+)
+def test_spellings_of_counts_and_tasks(task, label):
     seen = boxes({"cow": [0.9, 0.8, 0.7, 0.4], "cup": [0.9] * 6 + [0.5]})
-    found = verdict(seen, "Simple arithmetic", ["cow", "cup"], label)
+    found = verdict(seen, task, ["cow", "cup"], label)
     assert found == Verdict(
         True, 1.0, "3 cow asked, 3 found above 0.5; 6 cup asked, 6 found above 0.5"
     )
     asked = asked_of({"representations": "Cow, cup ", "task_specific_label": label})
     assert [condition.count for condition in objects_counted(asked)] == [3, 6]
+    assert asked_of({"task_specific_label": float("nan")}).label == ""
+    assert verdict(boxes({"cow": [0.9] * 3}), "counting", ["cow"], 3.0).verdict is True
+
+
+def test_plural_names_are_classes_of_a_detector():
+    names = ["wine glasses", "people", "buses", "couches", "skis", "hats"]
+    labels = ["wine glass", "person", "bus", "sofa", "skis"]
+    assert [label_of(name, labels) for name in names] == [*labels, None]

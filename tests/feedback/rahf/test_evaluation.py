@@ -8,9 +8,7 @@ from pqpp_feedback.rahf.bench import (
     Truth,
     feedback_figures,
     keyword_figures,
-    published,
     summary,
-    tables,
 )
 
 
@@ -47,18 +45,6 @@ def test_scores_that_are_not_predicted_are_left_out(truth):
     x, y = only[:, 1], truth.scores[:, 1]
     assert found["scores"]["alignment_plcc"] == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert found["scores"]["alignment_srcc"] == pytest.approx(0.5)
-
-
-def test_published_figures_stand_beside_ours(truth):
-    found = feedback_figures(PredictedSplit(scores=truth.scores), truth)
-    scores, *others = tables({"mine": found})
-    assert [table.name for table in (scores, *others)] == list(published()["tables"])
-    names = [row["model"] for row in scores.rows]
-    assert names[-1] == "mine" and "RAHF (augmented prompt) (published)" in names
-    assert all(row["model"] != "mine" for table in others for row in table.rows)
-    row = scores.rows[-2]
-    assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
-    assert all(table.rows == [] for table in tables({}, with_published=False))
 
 
 @pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3])

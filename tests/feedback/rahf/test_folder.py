@@ -22,10 +22,8 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path):
     saved = tiny_feedback().save_pretrained(tmp_path / "rahf")
     words = ["assess", "rahf", "--image-dir", str(images), "--model", str(saved)]
     words += ["--batch-size", "2", "--output", str(tmp_path / "verdicts.parquet")]
-    words += ["--overlays", str(tmp_path / "tinted")]
     assert main([*words, "--gallery", str(tmp_path / "page.html"), "--embed"]) == 0
     rows = list(read_verdicts(tmp_path / "verdicts.parquet"))
     assert [row["score"] is None for row in rows] == [False, True, False]
     assert "it could not be read" in rows[1]["reason"]
     assert "it could not be read" in (tmp_path / "page.html").read_text()
-    assert len(list((tmp_path / "tinted").iterdir())) == 4

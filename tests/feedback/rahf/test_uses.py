@@ -34,11 +34,10 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     saved = feedback.save_pretrained(tmp_path / "saved")
     pipe = pipeline("rich-human-feedback", model=str(saved), device="cpu")
     image = picture(0, (40, 24))
-    found = pipe({"image": image, "prompt": PROMPTS[0]}, threshold=0.0, overlays=True)
+    found = pipe({"image": image, "prompt": PROMPTS[0]}, threshold=0.0)
     (judged,) = feedback.judge([image], [PROMPTS[0]])
     assert found["scores"] == pytest.approx(judged.scores, abs=1e-6)
     assert {one.size for one in found["heatmaps"].values()} == {(40, 24)}
-    assert {one.size for one in found["overlays"].values()} == {(40, 24)}
     words = [PROMPTS[0][w["start"] : w["end"]] for w in found["misaligned_words"]]
     assert words == PROMPTS[0].split()
     many = pipe([{"image": image, "prompt": PROMPTS[0]}] * 3, batch_size=2)

@@ -128,3 +128,21 @@ def test_damaged_images_end_in_a_line_and_warn_of_nothing(kind):
                 refused += 1
                 assert "\n" not in str(error)
     assert refused > 30
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "PA", "P", "RGB", "L"])
+def test_what_is_transparent_is_white_and_black_on_it_is_read(mode):
+    clear = Image.new("RGBA", (600, 20), (0, 0, 0, 0))
+    clear.paste((0, 0, 0, 255), (0, 0, 300, 20))
+    buffer = io.BytesIO()
+    if mode in ("RGBA", "LA", "PA"):
+        clear.convert(mode).save(buffer, "TIFF" if mode == "PA" else "PNG")
+    else:
+        # One colour is said to be transparent.
+        grey = Image.new("RGB" if mode == "RGB" else "L", (600, 20), 7).convert(mode)
+        grey.paste(0, (0, 0, 300, 20))
+        grey.save(buffer, "PNG", transparency=(7, 0, 0) if mode == "RGB" else 7)
+    for longest in (None, 60):
+        pixels = np.asarray(open_image(buffer.getvalue(), longest=longest))
+        half = pixels.shape[1] // 2
+        assert (pixels[:, : half - 1] == 0).all() and (pixels[:, half + 1 :] == 255).all()

@@ -1,0 +1,86 @@
+"""Whether the words of a prompt stand in an English order, or in a heap.
+
+A predictor reads which words are there, and so does a model of entailment (McCoy, Pavlick and
+Linzen, "Right for the Wrong Reasons", 2019): word salad is predicted to do as well as a phrase. So
+neighbours are looked at: how much more often two kinds of words stand side by side in captions than
+by chance. Kinds are each function word, and the endings of all others. `order.json` holds how often
+kinds of words follow each other in PQPP's train captions, and no words that name anything.
+"""
+
+import math
+import re
+from collections import Counter
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pqpp_files.foreign.json_values import read_json
+from pqpp_models.text.reading.words import FUNCTION_WORDS
+
+TABLE = Path(__file__).with_name("order.json")
+_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[,.;:]")
+_ENDINGS = ("ing", "ed", "ly", "ss", "s", "er")
+_PRONOUNS = "i me my you we they them him who what when which she he one two do can will being"
+_OWN = FUNCTION_WORDS | set(_PRONOUNS.split())
+_SMOOTHING = 8  # of counts, by the kinds' own shares
+
+
+def in_order(text: str) -> float:
+    """Return the probability that a text is in an English order, and not shuffled.
+
+    Of a text and its words shuffled, taken as equally likely before; 0 to 1.
+
+    Example:
+        >>> phrases = "a small dog on a couch", "dog couch small on a"
+        >>> [round(in_order(text), 2) for text in phrases]
+        [1.0, 0.0]
+    """
+    table = _read()
+    return 1 / (1 + math.exp(-table["slope"] * together(text) - table["offset"]))
+
+
+def together(text: str) -> float:
+    """Return the mean log of how much more often neighbours stand together than by chance.
+
+    Example:
+        >>> together("a dog") > 0 > together("dog a")
+        True
+    """
+    table, logs = _read(), []
+    for first, second in pairs_of(text):
+        share = (table["after"][second] + 1) / (table["total"] + len(table["after"]))
+        smoothed = table["counts"][first, second] + _SMOOTHING * share
+        logs.append(math.log(smoothed / (table["before"][first] + _SMOOTHING) / share))
+    return sum(logs) / len(logs)
+
+
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    """Return the kinds of words that stand side by side, and at both ends.
+
+    Example:
+        >>> pairs_of("A cat sleeping")
+        [('^', 'a'), ('a', '-'), ('-', '-ing'), ('-ing', '$')]
+    """
+    kinds = ["^", *map(_kind, _WORD.findall(text.lower().rstrip(". "))), "$"]
+    return list(pairwise(kinds))
+
+
+def _kind(word: str) -> str:
+    if word in _OWN:
+        return word
+    if not word[0].isalpha():
+        return "#" if word.isdigit() else ","
+    ends = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
+    return f"-{next(ends, '')}"
+
+
+@cache
+def _read() -> dict[str, Any]:
+    table: dict[str, Any] = read_json(TABLE)
+    before, after = Counter[str](), Counter[str]()
+    counts = Counter({tuple(pair.split()): number for pair, number in table["pairs"].items()})
+    for (first, second), number in counts.items():
+        before[first] += number
+        after[second] += number
+    return {**table, "counts": counts, "before": before, "after": after, "total": counts.total()}

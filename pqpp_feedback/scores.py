@@ -1,0 +1,98 @@
+"""Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and VQAScore.
+
+Each is computed as its authors do: their texts, their preparation, their scale. Weights come from
+safetensors alone. HPSv2, ImageReward and LAION's aesthetic score are published as pickles, which
+can hold code, and are not loaded.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pqpp_backbones.images import embedding
+from pqpp_backbones.pretrained import Loaded, fetch, load_processor, put_on, usual_device
+from pqpp_feedback.assess.assessor import Assessor, Verdict
+from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.values import unit_rows
+from pqpp_feedback.assessors import KNOWN_SCORES
+
+
+class ContrastScore(Assessor):
+    """A score by a model that puts texts and images into one space.
+
+    CLIPScore is 2.5 times the cosine, 0 where that is negative; PickScore the cosine times the
+    model's learned scale; SigLIP's the probability that text and image are a pair. No verdict is
+    told: none of the papers has a threshold.
+
+    Args:
+        name: Of `KNOWN_SCORES`, but for `vqa_score`.
+        loaded: What `load_scorer` returned; None to score kept evidence.
+
+    Example:
+        >>> ContrastScore("clip_score").score({"value": 0.3}, Picture(Path("a.png"), "a cat")).score
+        0.75
+    """
+
+    def __init__(self, name: str, loaded: Loaded | None = None) -> None:
+        self.name = self.routine = name
+        self._loaded = loaded
+        super().__init__({"scorer": loaded.told} if loaded else None)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The numbers' format, and the text."""
+        dtype = self._loaded.dtype if self._loaded else ""
+        return {"text": KNOWN_SCORES[self.name]["text"], "dtype": dtype}
+
+    def notes(self) -> list[str]:
+        """Return how well it agrees with people in its paper."""
+        return [f"{self.name}: {KNOWN_SCORES[self.name]['agreement']}"]
+
+    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Return the cosine of each image and its prompt, or what the model makes of it."""
+        assert self._loaded is not None
+        model, processor = self._loaded.model, self._loaded.processor
+        texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
+        with self.timed("scorer"):
+            seen = embedding.embed_images(model, processor, images, self._loaded.at_once or 64)
+            read = embedding.embed_prompts(model, processor, texts, 1)  # else padding is read
+        values = (unit_rows(seen) * unit_rows(read)).sum(axis=1)
+        if self.name != "clip_score":
+            bias = getattr(model, "logit_bias", None)
+            values = values * model.logit_scale.exp().item()
+            values = values + (0.0 if bias is None else bias.item())
+        return [{"value": float(value)} for value in values]
+
+    def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+        """Return the score, in the range of its paper."""
+        value = float(evidence["value"])
+        if self.name == "clip_score":
+            return Verdict(None, 2.5 * max(value, 0.0), f"cosine {value:.3f}")
+        if self.name == "siglip_score":
+            probability = 1 / (1 + math.exp(-value))
+            return Verdict(None, probability, f"a pair with probability {probability:.3f}")
+        return Verdict(None, value, f"scaled cosine {value:.2f}")
+
+
+def load_scorer(
+    name: str, model: str | None = None, device: str | None = None, dtype: str = "float32"
+) -> Loaded:
+    """Load the model of a score.
+
+    Args:
+        name: Of `KNOWN_SCORES`, but for `vqa_score`.
+        model: Other weights of the kind with their processor, a folder or OWNER/REPOSITORY; those
+            of the authors if None.
+        device: Where it runs; the usual one if None.
+        dtype: Of its numbers.
+
+    Raises:
+        ModelError: It cannot be had.
+    """
+    import torch
+
+    known, device = KNOWN_SCORES[name], device or usual_device()
+    folder, told = fetch(model or known["model"], name)
+    backbone = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
+    beside = str(folder) if model else known.get("processor", str(folder))
+    return Loaded(put_on(backbone, device), load_processor(beside), told, device, dtype)
