@@ -10,8 +10,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import Text, cast, func, select
 
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
@@ -183,11 +184,12 @@ class Money:
     """What it costs.
 
     Attributes:
-        owed: To all people together, as things stand.
+        owed: To all people together, as things stand; `paid` is what they have been paid.
         expected: When every place is filled; None where only hours are paid and none were worked.
     """
 
     owed: float
+    paid: float
     expected: float | None
     currency: str
 
@@ -265,11 +267,31 @@ class Watch:
 
     def reopen(self) -> list[str]:
         """Open the places of people whom the rules refuse, once enough is known; return names."""
-        least = self.study.reopen_after
-        if least is None:
+        if self.study.reopen_after is None:
             return []
-        refused = [row.id for row in self.look().people if row.is_refused_for_good(least)]
+        people = self.look().people
+        refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)
+
+    def pay(self, way: str) -> list[Due]:
+        """Count what is owed to all who are paid one way as paid; return it as it was before.
+
+        Args:
+            way: One of `WAYS`.
+
+        Raises:
+            AnnotationError: Nothing is owed to anybody who is paid so.
+        """
+        with self._store.writing(alone=True) as db:
+            dues = [x for x in overview(db, "").dues if x.pay.owed and x.way == way]
+            when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
+            for due in dues:  # a clock that was put back may show a moment again
+                paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
+                due.payee.paid = {**due.pay.payments, when: paid}
+        if not dues:
+            raise AnnotationError("nothing is owed to anybody who is paid this way", 409)
+        self.look(fresh=True)
+        return dues
 
     def disputes(self) -> list[Dispute]:
         """Return all items on which people disagree."""
@@ -291,6 +313,7 @@ def _key(db: Transaction) -> str:
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
         db.scalar(select(StudyRow.paused)),
         db.scalar(select(StudyRow.message)),
+        *db.scalars(select(cast(Person.paid, Text))),
     ]
     return "-".join("" if part is None else str(part) for part in parts)
 
@@ -356,7 +379,7 @@ def _money(
     rule = study.payment
     if rule is None:
         return None
-    owed = round(sum(due.owed.total for due in dues), 2)
+    owed, given = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
     workers = [row for row in people if row.role == "annotator"]
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None
@@ -365,4 +388,4 @@ def _money(
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Money(owed, expected, rule.currency)
+    return Money(owed, given, expected, rule.currency)

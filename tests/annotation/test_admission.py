@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pandas
 import pytest
 from support.kinds import vote, write_csv
 from support.votes import build
@@ -10,9 +11,9 @@ from support.votes import build
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import task_kind
 from pqpp_annotation.protocol.admission import standings_of, table_of_votes
+from pqpp_annotation.protocol.signals import careless_people
 from pqpp_datasets.own_benchmark import BuildOptions
 
-RULES = BuildOptions()
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 
 
@@ -97,14 +98,33 @@ def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     }
 
 
+def frame_of(votes, kind_name):
+    """Votes as the owner's page has them."""
+    table = pandas.DataFrame([vars(one) for one in votes])
+    table["item_id"], table["unit"] = table["prompt_id"], table["image"]
+    table["label"] = table["value"].map(task_kind(kind_name).label)
+    return table.rename(columns={"seconds": "spent"}).assign(turned=False)
+
+
 def test_only_the_bad_are_ever_proven_however_often_one_looks():
     """Twenty studies, looked at after every two prompts; the honest err up to once in five."""
     wrongly, late = 0, []
     for seed in range(20):
         votes = votes_of([one for one in CROWD if one.role != "control"], "rating", 60, seed)
+        table = frame_of(votes, "rating")
         for seen in range(2, 61, 2):
-            part = [one for one in votes if int(one.prompt_id[1:]) < seen]
-            proven = standings_of(table_of_votes(part, task_kind("rating"), {})[0], RULES).proven
+            part = table[table["prompt_id"].str[1:].astype(int) < seen]
+            proven = set(careless_people(part, task_kind("rating")))
             wrongly += len(proven - {"random", "constant"})
         late.append(len(proven))
     assert wrongly == 0 and late == [2] * 20
+
+
+def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():
+    votes = [one for one in votes_of(CROWD[2:5], "rating", 30) if one.model != "reference"]
+    table = frame_of(votes, "rating")  # three images and two words: 1.37 s
+    who = table["annotator"].map({"honest-0": 1.3, "honest-1": 1.5, "honest-2": 0.0})
+    assert set(careless_people(table.assign(spent=who), task_kind("rating"))) == {"honest-0"}
+    slow = careless_people(table.assign(spent=who), task_kind("rating"), 2.0)
+    assert set(slow) == {"honest-0", "honest-1"}
+    assert not careless_people(table.assign(spent=who), task_kind("rating"), 1.0)

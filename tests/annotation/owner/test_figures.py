@@ -7,13 +7,19 @@ import pandas
 import pytest
 from support.studies import answer, do_all, small_store
 
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
+from pqpp_annotation.owner.downloads import PAID, payment_rows
 from pqpp_annotation.owner.ledger import active_seconds
 from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
+from pqpp_annotation.store.people import (
+    add_person,
+    decide_on_person,
+    person_by_id,
+    withdraw_person,
+)
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -86,7 +92,7 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
         store.clock = lambda minute=minute: now + minute * 60_000
         next_item(store, person)
     [row] = Watch(store).look().people
-    assert (row.hours, row.owed.total) == (0.0, 0.0)
+    assert (row.hours, row.pay.owed) == (0.0, 0.0)
     store.close()
 
 
@@ -115,12 +121,51 @@ def test_payment_files_are_those_that_the_sites_take(tmp_path):
     for name, outside in (("anna", {"PROLIFIC_PID": "5f"}), ("boris", mturk), ("cleo", {})):
         do_all(store, add_person(store, name, outside=outside).id)
     watch = Watch(store)
-    assert list(prolific_rows(watch)) == [{"PROLIFIC_PID": "5f", "amount": "0.45"}]
-    [row] = mturk_rows(watch)
-    assert list(row.values())[:3] == ["A1", "3X", "0.45"]
-    rows = list(payment_rows(watch))
+    rows = list(payment_rows(store.study, watch.look().dues))
     assert [row["workerId"] for row in rows] == ["", "A1", ""]
     assert {tuple(row) for row in rows} == {tuple(rows[0])}
+    files = {way: list(PAID[way](store.study, watch.pay(way))) for way in PAID}
+    assert files["prolific"] == [{"PROLIFIC_PID": "5f", "amount": "0.45"}]
+    assert list(files["mturk"][0].values())[:3] == ["A1", "3X", "0.45"]
+    [row] = files["hand"]
+    assert (row["annotator"], row["owed"]) == ("cleo", 0.45)
+    for way in PAID:
+        with pytest.raises(AnnotationError, match="nothing is owed"):
+            watch.pay(way)
+    look = watch.look()
+    assert (look.money.owed, look.money.paid) == (0, 1.35)
+    store.close()
+
+
+def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
+    """More work, a refusal that is taken back, a withdrawal; and a clock that jumps an hour."""
+    rule = {"per_item": 0.15, "per_hour": 12}
+    store = small_store(tmp_path, prompts=30, people_per_item=9, payment=rule)
+    now, watch = [DAY], Watch(store)
+    store.clock = lambda: now[0]
+    ann = add_person(store, "ann").id
+    paid, items = [], 0
+    for jump in (0, 3_600_000, -7_200_000, 3_600_000, 0):
+        now[0] += jump
+        for _ in range(5):
+            shown = next_item(store, ann)
+            now[0] += 60_000
+            answer(store, ann, shown)  # 1.5 s at each of two images, says the browser
+            items += 1
+        paid += [due.pay.owed for due in watch.pay("hand")]
+        # 3 s an item at 12 an hour are one cent.
+        assert round(sum(paid), 2) == round(items * 0.16, 2)
+    decide_on_person(store, ann, "refuse")
+    assert watch.look(fresh=True).money.owed == 0
+    decide_on_person(store, ann, "accept")
+    assert watch.look(fresh=True).money.owed == 0
+    shown = next_item(store, ann)
+    now[0] += 60_000
+    answer(store, ann, shown)
+    [due] = watch.look(fresh=True).dues
+    withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
+    [left] = watch.pay("hand")
+    assert left.pay.owed == due.pay.owed == 0.16
     store.close()
 
 
@@ -139,7 +184,7 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
         assert person_by_id(store, person.id).outside[CODE] == found.code
         codes.add(found.code)
-    rows = list(payment_rows(Watch(store)))
+    rows = list(payment_rows(store.study, Watch(store).look().dues))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
     assert {row["PROLIFIC_PID"] for row in rows} == {"anna", "boris"}
     store.close()

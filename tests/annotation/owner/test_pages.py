@@ -213,6 +213,24 @@ def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
     assert row["label"] == "2" and row["prompt_id"] == "q0"
 
 
+def test_bad_decisions_are_refused_and_change_nothing(client, store):
+    come(client, store, "owner")
+    before = [rows(store, table) for table in (Invitation, Person)]
+    for path, form in (
+        ("/people/2", {"decision": "shoot"}),
+        ("/people/2", {"decision": "\0"}),
+        ("/people/2", {"message": "\0"}),
+        (f"/people/{10**12}", {"decision": "refuse"}),
+        (f"/people/{10**25}", {"decision": "refuse"}),
+        (f"/items/{10**25}", {"image": "1", "choice": ""}),
+        ("/invitations", {"label": "\0"}),
+        (f"/invitations/{10**12}/revoke", {}),
+        ("/pay/nobody", {}),
+    ):
+        assert 400 <= owner_posts(client, path, **form).status_code < 500, (path, form)
+    assert [rows(store, table) for table in (Invitation, Person)] == before
+
+
 def test_links_are_made_shown_once_and_revoked(client, store):
     come(client, store, "owner")
     made = owner_posts(client, "/invitations", count="2", role="annotator", days="3", label="<b>me")
