@@ -17,37 +17,6 @@ _SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
 _BONUS_IDS = ("WorkerId", "AssignmentId")
 
 
-def progress_rows(watch: Watch) -> Rows:
-    """Give the progress.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["what"] for row in progress_rows(Watch(store))][-1]
-        'alpha'
-        >>> store.close()
-    """
-    look = watch.look()
-    facts = {**vars(look.progress), "places_per_day": look.pace.per_day}
-    facts |= {"days_left": look.pace.days_left, "alpha": look.standings.alpha}
-    for name, value in facts.items():
-        yield {"what": name, "value": None if value != value else value}
-
-
-def days_rows(watch: Watch) -> Rows:
-    """Give the votes a day.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["votes"] for row in days_rows(Watch(store))]
-        [2]
-        >>> store.close()
-    """
-    for day, count in watch.look().days:
-        yield {"day": day.isoformat(), "votes": count}
-
-
 def annotators_rows(watch: Watch) -> Rows:
     """Give what is known of each person.
 
@@ -64,7 +33,7 @@ def annotators_rows(watch: Watch) -> Rows:
 
 
 def disputes_rows(watch: Watch) -> Rows:
-    """Give all disputed items.
+    """Give the disputed items, the first 500.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -73,7 +42,7 @@ def disputes_rows(watch: Watch) -> Rows:
         [2]
         >>> store.close()
     """
-    for dispute in watch.disputes():
+    for dispute in watch.look().disputes:
         yield {
             **{name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")},
             "disagreement": round(dispute.disagreement, 6),
@@ -142,8 +111,6 @@ PAID = {"prolific": prolific_rows, "mturk": mturk_rows, "hand": payment_rows}
 """What is in the file of a payment, by its way."""
 
 DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
-    "progress": progress_rows,
-    "votes": days_rows,
     "annotators": annotators_rows,
     "disputes": disputes_rows,
     "payment": lambda watch: payment_rows(watch.study, watch.look().dues),

@@ -293,13 +293,6 @@ class Watch:
         self.look(fresh=True)
         return dues
 
-    def disputes(self) -> list[Dispute]:
-        """Return all items on which people disagree."""
-        with self._store.reading() as db:
-            table, votes = votes_table(db, read_records(db))
-            standings = standings_of(table, options_of(self.study), verdicts(db))
-            return disputes_of(db, standings, votes)
-
 
 def _key(db: Transaction) -> str:
     """Return what is another after every change that the owner sees, and every ten minutes."""

@@ -14,6 +14,7 @@ from support.studies import write_table
 
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links
+from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import everybody
 from pqpp_annotation.store.tables import ItemImage
@@ -174,3 +175,8 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
     means = {model: sum(row[f"{model}_rating"] for row in rows) / len(rows) for model in MODELS}
     assert sorted(means, key=means.get) == sorted(MODELS, key=MODELS.get)
     assert len(rows) == 60
+    first = {file: file.read_bytes() for file in (tmp_path / "votes").rglob("*.*")}
+    answers = (tmp_path / "votes" / "answers.csv").read_text().count("\n") - 1
+    assert answers == count_answers(store) == 3 * sum(judge.items for judge in judges)
+    export_study(store, tmp_path / "votes")
+    assert first == {file: file.read_bytes() for file in first}

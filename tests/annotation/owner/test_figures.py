@@ -9,7 +9,7 @@ from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.downloads import PAID, payment_rows
+from pqpp_annotation.owner.downloads import payment_rows
 from pqpp_annotation.owner.ledger import active_seconds
 from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.protocol.completion import CODE, finish_of
@@ -52,15 +52,14 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
                 save_answer(
                     store, person, shown.assignment, image, {"label": label}, f"{name}-{image:06}"
                 )
-    found = Watch(store)
-    look = found.look()
+    look = Watch(store).look()
     states = {row.name: row.state for row in look.people}
     assert (states["anna"], states["random"]) == ("admitted", "refused")
     assert [(one.prompt_id, round(one.disagreement, 6)) for one in look.disputes] == [
         ("q2", 1.0),
         ("q1", round(1 / 3, 6)),
     ]
-    assert look.disputes[0].labels == {-1.0: 1, 2.0: 1} and found.disputes() == look.disputes
+    assert look.disputes[0].labels == {-1.0: 1, 2.0: 1}
     store.close()
 
 
@@ -115,28 +114,6 @@ def test_what_it_costs_in_the_end(tmp_path):
     store.close()
 
 
-def test_payment_files_are_those_that_the_sites_take(tmp_path):
-    store = small_store(tmp_path, prompts=3, payment={"per_item": 0.15})
-    mturk = {"workerId": "A1", "assignmentId": "3X", "hitId": "H"}
-    for name, outside in (("anna", {"PROLIFIC_PID": "5f"}), ("boris", mturk), ("cleo", {})):
-        do_all(store, add_person(store, name, outside=outside).id)
-    watch = Watch(store)
-    rows = list(payment_rows(store.study, watch.look().dues))
-    assert [row["workerId"] for row in rows] == ["", "A1", ""]
-    assert {tuple(row) for row in rows} == {tuple(rows[0])}
-    files = {way: list(PAID[way](store.study, watch.pay(way))) for way in PAID}
-    assert files["prolific"] == [{"PROLIFIC_PID": "5f", "amount": "0.45"}]
-    assert list(files["mturk"][0].values())[:3] == ["A1", "3X", "0.45"]
-    [row] = files["hand"]
-    assert (row["annotator"], row["owed"]) == ("cleo", 0.45)
-    for way in PAID:
-        with pytest.raises(AnnotationError, match="nothing is owed"):
-            watch.pay(way)
-    look = watch.look()
-    assert (look.money.owed, look.money.paid) == (0, 1.35)
-    store.close()
-
-
 def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     """More work, a refusal that is taken back, a withdrawal; and a clock that jumps an hour."""
     rule = {"per_item": 0.15, "per_hour": 12}
@@ -155,6 +132,8 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
         paid += [due.pay.owed for due in watch.pay("hand")]
         # 3 s an item at 12 an hour are one cent.
         assert round(sum(paid), 2) == round(items * 0.16, 2)
+    with pytest.raises(AnnotationError, match="nothing is owed"):
+        watch.pay("hand")
     decide_on_person(store, ann, "refuse")
     assert watch.look(fresh=True).money.owed == 0
     decide_on_person(store, ann, "accept")

@@ -24,7 +24,7 @@ from pqpp_annotation.study import read_study
 from pqpp_annotation.web.serve import create_app
 
 PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
-PAGES += ["/votes.csv", "/payment.csv"]
+PAGES += ["/payment.csv"]
 FORMS = {
     "/pause": {"pause": "yes"},
     "/people/2": {"decision": "refuse", "message": "x"},
@@ -41,7 +41,7 @@ VALUES = {
     "preference": {"choice": "b"},
     "rich": {**RICH, "inappropriate": False},
 }
-TABLES = ("progress", "votes", "annotators", "disputes", "payment")
+TABLES = ("annotators", "disputes", "payment")
 
 
 def begun(folder, **database):
