@@ -8,13 +8,13 @@ reference image nobody can be refused by these; the agreement with the others is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqpp_annotation.kinds import TaskKind, Vote
+from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
@@ -106,44 +106,6 @@ def study_votes(
     )
 
 
-def table_of_votes(
-    votes: Iterable[Vote], kind: TaskKind, settings: Mapping[str, Any]
-) -> tuple[Votes | None, np.ndarray]:
-    """Lay votes out as the table, and say which row is which vote's.
-
-    Votes of the training round, and those without a label, are left out.
-
-    Args:
-        votes: All current ones.
-        settings: The kind's own, of the study.
-
-    Returns:
-        The table, and int64 (rows,), the place of each row among the votes.
-
-    Example:
-        >>> from pqpp_annotation.kinds import task_kind
-        >>> vote = Vote("7", "A cat.", "7/1.png", "sdxl", "anna", False, {"label": 2}, 3.25, 0,
-        ...             "work", {})
-        >>> table, places = table_of_votes([vote], task_kind("relevance"), {})
-        >>> table.value.tolist(), table.annotator_names, places.tolist()
-        ([2.0], ['anna'], [0])
-    """
-    import pandas
-
-    rows = []
-    for place, vote in enumerate(votes):
-        label = None if vote.purpose == "training" else kind.label(vote.value)
-        if label is not None:
-            image = vote.image or "\n".join(name for name, *_ in vote.images)
-            what = (vote.prompt_id, vote.model, image, vote.annotator)
-            turned = vote.value.get("left") == "b"
-            rows.append((place, *what, label, vote.is_control, vote.seconds, turned))
-    names = ["place", "prompt_id", "model", "image", "annotator", "label", "control", "seconds"]
-    names.append("turned")
-    table = pandas.DataFrame(rows, columns=names)
-    return study_votes(table, kind, settings), table["place"].to_numpy(np.int64)
-
-
 def standings_of(
     votes: Votes | None, options: BuildOptions, verdicts: Mapping[str, str] | None = None
 ) -> Standings:
@@ -155,15 +117,14 @@ def standings_of(
         verdicts: Name of whom the rules do not decide on, to the reason of refusal or "".
 
     Example:
+        >>> import pandas
         >>> from pqpp_annotation.kinds import task_kind
-        >>> def vote(who, image, label):
-        ...     said = {"label": label}
-        ...     member = who == "member"
-        ...     return Vote("7", "A cat.", image, "sdxl", who, member, said, 3.0, 0, "work", {})
-        >>> votes = [vote(*one) for one in (("member", "1", 2), ("member", "2", 0))]
-        >>> votes += [vote("anna", "1", 2), vote("anna", "2", 0), vote("bert", "1", 0)]
-        >>> table, _ = table_of_votes(votes, task_kind("relevance"), {})
-        >>> found = standings_of(table, BuildOptions())
+        >>> table = pandas.DataFrame({"annotator": ["member", "member", "anna", "anna", "bert"]})
+        >>> table = table.assign(prompt_id="7", model="sdxl", image=["1", "2", "1", "2", "1"])
+        >>> table = table.assign(label=[2, 0, 2, 0, 0], seconds=3.0, turned=False)
+        >>> table["control"] = table["annotator"] == "member"
+        >>> votes = study_votes(table, task_kind("relevance"), {})
+        >>> found = standings_of(votes, BuildOptions())
         >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
         [('anna', 1.0, False), ('bert', 0.0, True)]
     """

@@ -3,14 +3,13 @@
 import random
 
 import numpy as np
-import pandas
 import pytest
-from support.kinds import vote, write_csv
+from support.kinds import frame_of, vote, write_csv
 from support.votes import build
 
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.protocol.admission import standings_of, table_of_votes
+from pqpp_annotation.protocol.admission import standings_of, study_votes
 from pqpp_annotation.protocol.signals import careless_people
 from pqpp_datasets.own_benchmark import BuildOptions
 
@@ -62,7 +61,9 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     kind, settings = task_kind(kind_name), SETTINGS[kind_name]
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
-    found = standings_of(table_of_votes(votes, kind, settings)[0], BuildOptions(best=2, **rules))
+    found = standings_of(
+        study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
+    )
     path = exported(votes, tmp_path, kind_name)
     built = build(path, scale=kind.scale_of(settings), best=2, **rules).generation
     assert [one.name for one in found.annotators] == [one.name for one in built.annotators]
@@ -78,7 +79,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 
 def test_the_bad_are_refused_and_the_honest_admitted():
-    table, _ = table_of_votes(votes_of(CROWD), task_kind("relevance"), {})
+    table = study_votes(frame_of(votes_of(CROWD), "relevance"), task_kind("relevance"), {})
     found = standings_of(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant"}
@@ -88,7 +89,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
-    table, _ = table_of_votes(votes, task_kind("relevance"), {})
+    table = study_votes(frame_of(votes, "relevance"), task_kind("relevance"), {})
     told = standings_of(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
@@ -96,14 +97,6 @@ def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     assert {one.name for one in asked.annotators if one.reasons} == {
         one.name for one in told.annotators if one.flag
     }
-
-
-def frame_of(votes, kind_name):
-    """Votes as the owner's page has them."""
-    table = pandas.DataFrame([vars(one) for one in votes])
-    table["item_id"], table["unit"] = table["prompt_id"], table["image"]
-    table["label"] = table["value"].map(task_kind(kind_name).label)
-    return table.rename(columns={"seconds": "spent"}).assign(turned=False)
 
 
 def test_only_the_bad_are_ever_proven_however_often_one_looks():
