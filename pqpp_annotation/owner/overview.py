@@ -31,6 +31,7 @@ from pqpp_annotation.store.tables import (
     Assignment,
     Event,
     Item,
+    Leaver,
     Person,
     StudyRow,
 )
@@ -149,7 +150,6 @@ class StudyProgress:
         places: How many times an item is judged; `filled` how many of these are done.
         closed: Places that are done by people whose votes are not used, and are not open again.
         controls: Control items.
-        control_answers: How many times these were done.
     """
 
     items: int
@@ -158,7 +158,6 @@ class StudyProgress:
     filled: int
     closed: int
     controls: int
-    control_answers: int
 
     @property
     def share(self) -> float:
@@ -306,7 +305,7 @@ def _key(db: Transaction) -> str:
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
         db.scalar(select(StudyRow.paused)),
         db.scalar(select(StudyRow.message)),
-        *db.scalars(select(cast(Person.paid, Text))),
+        *(db.scalar(select(func.sum(func.length(cast(x.paid, Text))))) for x in (Person, Leaver)),
     ]
     return "-".join("" if part is None else str(part) for part in parts)
 
@@ -347,10 +346,9 @@ def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> Stu
     counted: Any = done[done["person_id"].isin(usable)].groupby("item_id").size().clip(upper=places)
     refused = [key for key, row in workers.items() if row.state == "refused" and not row.reopened]
     closed = int(done["person_id"].isin(refused).sum())
-    judged = db.scalar(select(func.sum(Item.done)).where(Item.purpose == "control"))
     filled, complete = int(counted.sum()), int((counted >= places).sum())
     counts = (items.work, complete, items.work * places, filled, closed)
-    return StudyProgress(*counts, items.control, int(judged or 0))
+    return StudyProgress(*counts, items.control)
 
 
 def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:

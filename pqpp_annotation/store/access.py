@@ -52,8 +52,6 @@ def make_links(
     Raises:
         AnnotationError: The count, role or days are impossible.
     """
-    if "\0" in label:
-        raise AnnotationError("label: it holds a character that no text has")
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
         raise AnnotationError(f"{count} links for {days:g} days: make 1 to {_MOST}, for up to 3650")
     check_role(role)
