@@ -220,12 +220,12 @@ class PersonRow:
     def is_refused_for_good(self, study: Study) -> bool:
         """Say whether the places may open again without a word of the owner's.
 
-        The rules refuse, and enough control images make up a mind; or the study excludes who is
-        flagged, and a signal is proven: a flag alone may lift.
+        The rules refuse, and enough control images or a proven signal make up a mind; or the study
+        excludes who is flagged, and a signal is proven: a flag alone may lift.
         """
-        least = study.reopen_after or 0
-        is_known = self.state == "refused" and (self.control_images or 0) >= least
-        is_out = is_known or (self.is_proven and study.admission.exclude is not None)
+        is_refused = self.state == "refused"
+        is_out = self.is_proven and (is_refused or study.admission.exclude is not None)
+        is_out |= is_refused and (self.control_images or 0) >= (study.reopen_after or 0)
         return is_out and not (self.verdict or self.reopened)
 
 

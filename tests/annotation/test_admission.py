@@ -9,6 +9,7 @@ from support.votes import build
 
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds.rich.kind import RICH_SCORES
 from pqpp_annotation.protocol.admission import standings_of, study_votes
 from pqpp_annotation.protocol.signals import careless_people
 from pqpp_datasets.own_benchmark import BuildOptions
@@ -111,6 +112,27 @@ def test_only_the_bad_are_ever_proven_however_often_one_looks():
             wrongly += len(proven - {"random", "constant"})
         late.append(len(proven))
     assert wrongly == 0 and late == [2] * 20
+
+
+def test_points_and_words_at_random_are_named_though_the_scores_are_right():
+    draw, votes = np.random.default_rng(0), []
+    for image in range(60):
+        place, score = draw.random(2).tolist(), int(draw.integers(1, 6))
+        for name in ("ann", "bob", "cy", "points", "words"):
+            anywhere = draw.random(2).tolist()
+            value = {
+                "misaligned": [],
+                "words": [int(draw.integers(7)) if name == "words" else image % 7],
+            }
+            value["implausible"] = [anywhere if name == "points" else place]
+            value |= {"scores": dict.fromkeys(RICH_SCORES, score), "inappropriate": False}
+            about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
+            votes.append(vote(f"{image}.png", name, value, **about))
+    found = careless_people(frame_of(votes, "rich"), task_kind("rich"))
+    assert {name: str(reason).split()[1] for name, reason in found.items()} == {
+        "points": "points",
+        "words": "words",
+    }
 
 
 def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():
