@@ -107,7 +107,7 @@ def stopped(kind: str, items: int, seed: int) -> np.ndarray:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the curve of each kind; return 1 where over 1 % of honest people are stopped."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--kind", action="append", choices=[*KINDS, "rich"])
     options = parser.parse_args(arguments)
     print("# Careless people stopped early\n\n" + __doc__.split("\n\n", 2)[2])

@@ -29,6 +29,7 @@ FORMS = {
     "/pause": {"pause": "yes"},
     "/people/2": {"decision": "refuse", "message": "x"},
     "/message": {"message": "x"},
+    "/pay/hand": {},
     "/items/1": {"image": "1", "choice": '{"label": 2}'},
     "/invitations": {"count": "1", "role": "owner"},
     "/invitations/1/revoke": {},
