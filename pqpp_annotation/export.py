@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
-from pqpp_annotation.protocol.admission import Standings, options_of, standings_of, table_of_votes
+from pqpp_annotation.owner.downloads import annotators_rows
+from pqpp_annotation.owner.ledger import read_records, votes_table
+from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.protocol.admission import options_of, standings_of
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.people import verdicts
 from pqpp_annotation.store.tables import (
@@ -40,7 +43,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     - the same in `counted/`: the votes that count, of admitted people, the best few of a prompt, as
       `pqpp build` chooses them from all;
     - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
-    - `annotators.csv`: who is admitted, and why not;
+    - `annotators.csv`: who is admitted, and why not, as on the owner's page;
     - `adjudications.csv`: what the owner decided where people disagree;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
@@ -66,11 +69,12 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         >>> store.close()
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
-    votes = list(current_votes(store))
-    table, places = table_of_votes(votes, kind, settings)
-    decided = verdicts(store)
+    with store.reading() as db:
+        votes, decided = list(current_votes(db)), verdicts(db)
+        table, _ = votes_table(db, read_records(db))  # in the order of the votes
     standings = standings_of(table, options_of(study), decided)
-    counted = [votes[place] for place in np.sort(places[standings.counted]).tolist()]
+    judged = [x for x in votes if x.purpose != "training" and kind.label(x.value) is not None]
+    counted = [judged[place] for place in np.sort(standings.counted).tolist()]
 
     def check(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
@@ -83,7 +87,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {"answers": _answers(db), "annotators": annotator_rows(standings)}
+            others = {"answers": _answers(db), "annotators": annotators_rows(Watch(store))}
             others |= {"adjudications": _adjudications(db)}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
@@ -126,42 +130,6 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         else:
             path.write_text(table_text(ending, columns), "utf-8", newline="")
     return counts
-
-
-def annotator_rows(standings: Standings) -> Iterator[dict[str, Any]]:
-    """Give a row for each person who has voted: what is known, and whether the votes are used.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> from pqpp_annotation.owner.overview import Watch
-        >>> look = Watch(store).look()
-        >>> store.close()
-        >>> [(row["annotator"], row["votes"]) for row in annotator_rows(look.standings)]
-        [('ann', 1), ('bob', 1)]
-    """
-    votes, agreements = standings.votes, standings.agreements
-    if votes is None:
-        return
-    judged = {annotator.name: annotator for annotator in standings.annotators}
-    for name, place in sorted((name, place) for place, name in enumerate(votes.annotator_names)):
-        judgement = judged.get(name)
-        yield {
-            "annotator": name,
-            "role": "annotator" if judgement else "control",
-            "admitted": judgement is None or not judgement.reasons,
-            "reason": "; ".join(judgement.reasons) if judgement else "",
-            "votes": judgement.votes if judgement else int((votes.annotator == place).sum()),
-            "control_images": judgement.control_images if judgement else None,
-            "kappa": _number(judgement.kappa if judgement else None),
-            "reference_share": _number(judgement.reference_share if judgement else None),
-            "agreement": _number(agreements.agreement[place]) if agreements else None,
-            "flag": agreements.reasons[place] if agreements else "",
-        }
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or value != value else round(float(value), 12) + 0.0
 
 
 def _answers(db: Transaction) -> Iterator[dict[str, Any]]:

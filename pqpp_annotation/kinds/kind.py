@@ -273,6 +273,10 @@ class TaskKind(ABC):
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the number by which people are compared, None where there is none."""
 
+    def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
+        """Return what else than the label is compared with others' answers; nothing by default."""
+        return {}
+
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
         """Return the files of an export: name without ending to rows; training is left out."""
         return self.tables([vote for vote in votes if vote.purpose != "training"])

@@ -1,47 +1,20 @@
 """The tables that the owner downloads: what is in them, row by row."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pqpp_annotation.owner.ledger import Due
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.protocol.completion import CODE
+from pqpp_annotation.study.study import Study
 
 Rows = Iterator[dict[str, Any]]
 _OF_PERSON = (
     *("role", "state", "reason", "flag", "votes", "items", "skipped", "kappa", "control_images"),
     *("reference_share", "agreement", "seconds"),
 )
-
-
-def progress_rows(watch: Watch) -> Rows:
-    """Give the progress.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["what"] for row in progress_rows(Watch(store))][-1]
-        'alpha'
-        >>> store.close()
-    """
-    look = watch.look()
-    facts = {**vars(look.progress), "places_per_day": look.pace.per_day}
-    facts |= {"days_left": look.pace.days_left, "alpha": look.standings.alpha}
-    for name, value in facts.items():
-        yield {"what": name, "value": None if value != value else value}
-
-
-def days_rows(watch: Watch) -> Rows:
-    """Give the votes a day.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["votes"] for row in days_rows(Watch(store))]
-        [2]
-        >>> store.close()
-    """
-    for day, count in watch.look().days:
-        yield {"day": day.isoformat(), "votes": count}
+_SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
+_BONUS_IDS = ("WorkerId", "AssignmentId")
 
 
 def annotators_rows(watch: Watch) -> Rows:
@@ -60,7 +33,7 @@ def annotators_rows(watch: Watch) -> Rows:
 
 
 def disputes_rows(watch: Watch) -> Rows:
-    """Give all disputed items.
+    """Give the disputed items, the first 500.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -69,7 +42,7 @@ def disputes_rows(watch: Watch) -> Rows:
         [2]
         >>> store.close()
     """
-    for dispute in watch.disputes():
+    for dispute in watch.look().disputes:
         yield {
             **{name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")},
             "disagreement": round(dispute.disagreement, 6),
@@ -79,8 +52,8 @@ def disputes_rows(watch: Watch) -> Rows:
         }
 
 
-def payment_rows(watch: Watch) -> Rows:
-    """Give the payment file: a row for each annotator who has worked, those who have left too.
+def payment_rows(study: Study, dues: Sequence[Due]) -> Rows:
+    """Give what each person has worked, earned, been paid, and is owed.
 
     A person is told by the pseudonym, and by each id that the recruiting site sent in a column of
     its own. What looks like an e-mail address is left out.
@@ -88,61 +61,58 @@ def payment_rows(watch: Watch) -> Rows:
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [(row["annotator"], row["for_items"]) for row in payment_rows(Watch(store))]
+        >>> rows = payment_rows(study, Watch(store).look().dues)
+        >>> [(row["annotator"], row["owed"]) for row in rows]
         [('ann', 0.0), ('bob', 0.0)]
         >>> store.close()
     """
-    rule, rows = watch.study.payment, watch.look().dues
-    names = sorted({name for row in rows for name in row.outside if not name.endswith(CODE)})
-    for row in rows:
-        ids = {name: str(row.outside.get(name, "")) for name in names}
+    sent = {due.name: due.payee.outside for due in dues}
+    names = sorted({name for ids in sent.values() for name in ids if not name.endswith(CODE)})
+    for due in dues:
+        outside, pay = sent[due.name], due.pay
+        ids = {name: str(outside.get(name, "")) for name in names}
         yield {
-            "annotator": row.name.partition("@")[0] or "annotator",
+            "annotator": due.name.partition("@")[0] or "annotator",
             **{name: "" if "@" in value else value for name, value in ids.items()},
-            "completion_code": next((c for n, c in row.outside.items() if n.endswith(CODE)), ""),
-            "admitted": "true" if row.is_admitted else "false",
-            "reason": row.reason,
-            "items": row.owed.items,
-            "active_hours": round(row.owed.hours, 3),
-            "for_items": row.owed.for_items,
-            "for_hours": row.owed.for_hours,
-            "amount": row.owed.total,
-            "currency": rule.currency if rule else "",
+            "completion_code": next((c for n, c in outside.items() if n.endswith(CODE)), ""),
+            "pay_by": due.way,
+            "admitted": "true" if due.is_admitted else "false",
+            "reason": due.reason,
+            "items": pay.items,
+            "active_hours": round(pay.hours, 3),
+            **{name: getattr(pay, name) for name in _SUMS},
+            "payments": "; ".join(f"{when} {sum:.2f}" for when, sum in pay.payments.items()),
+            "currency": study.payment.currency if study.payment else "",
         }
 
 
-def prolific_rows(watch: Watch) -> Rows:
+def prolific_rows(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what Prolific takes as a bulk bonus payment: an id and an amount, without a heading.
 
     Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
     """
-    for row in watch.look().dues:
-        if row.owed.total and (name := str(row.outside.get("PROLIFIC_PID", ""))):
-            yield {"PROLIFIC_PID": name, "amount": f"{row.owed.total:.2f}"}
+    for due in dues:
+        pid = due.payee.outside["PROLIFIC_PID"]
+        yield {"PROLIFIC_PID": pid, "amount": f"{due.pay.owed:.2f}"}
 
 
-def mturk_rows(watch: Watch) -> Rows:
+def mturk_rows(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what Mechanical Turk's command line takes as bonuses of workers.
 
     Source: Mechanical Turk, `SendBonus`: WorkerId, AssignmentId, BonusAmount and Reason.
     """
-    for row in watch.look().dues:
-        ids = [str(row.outside.get(name, "")) for name in ("workerId", "assignmentId")]
-        if row.owed.total and all(ids):
-            about = dict(zip(("WorkerId", "AssignmentId"), ids, strict=True))
-            reason = f"Work on {watch.study.title or watch.study.name}"
-            yield {**about, "BonusAmount": f"{row.owed.total:.2f}", "Reason": reason}
+    for due in dues:
+        ids = {name: due.payee.outside[f"{name[0].lower()}{name[1:]}"] for name in _BONUS_IDS}
+        reason = f"Work on {study.title or study.name}"
+        yield {**ids, "BonusAmount": f"{due.pay.owed:.2f}", "Reason": reason}
 
+
+PAID = {"prolific": prolific_rows, "mturk": mturk_rows, "hand": payment_rows}
+"""What is in the file of a payment, by its way."""
 
 DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
-    "progress": progress_rows,
-    "votes": days_rows,
     "annotators": annotators_rows,
     "disputes": disputes_rows,
-    "payment": payment_rows,
-    "payment-prolific": prolific_rows,
-    "payment-mturk": mturk_rows,
+    "payment": lambda watch: payment_rows(watch.study, watch.look().dues),
 }
 """By the name of the file."""
-
-NO_HEADING = ("payment-prolific",)

@@ -1,15 +1,17 @@
-"""All answers of a study in columns; and of each person the work, the admission, what is owed."""
+"""All answers of a study in columns; and of each person the work, the admission, the pay."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
 from pqpp_annotation.protocol.admission import Standings, study_votes
+from pqpp_annotation.protocol.signals import careless_people
 from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.database import parse_cell
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
@@ -35,8 +37,8 @@ class Records:
 
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
-            replaced), label (NaN where the kind has none), turned (whether the second of a pair
-            was on the left), and what the assignment says.
+            replaced), value, label (NaN where the kind has none), turned (whether the second of a
+            pair was on the left), and what the assignment says.
         assignments: person_id, item_id, given (when), state, finished (NaN before).
         items: prompt_id, prompt, purpose.
         images: image (its name), model ("reference" for a reference image).
@@ -65,6 +67,7 @@ def read_records(db: Transaction) -> Records:
     answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
     values = [parse_cell(text) for text in texts]
+    answers["value"] = [values[code] for code in codes]
     answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
     given = select(
@@ -100,9 +103,11 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
     """Return the table of votes that admission is computed from, as that of the export.
 
     Returns:
-        The table of `pqpp build`; and its rows, with the columns of `records` and the person's.
+        The table of `pqpp build`; and its rows, with the columns of `records` and the person's,
+        and what `careless_people` needs.
     """
-    kind, answers = db.study.kind, records.answers
+    kind, answers = db.study.kind, records.answers.copy()
+    answers["spent"] = answers.groupby("assignment_id")["seconds"].transform("sum")
     is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
     votes = answers[is_used].join(records.items, on="item_id")
     people = _table(db, select(Person.id, Person.name.label("annotator"), Person.role))
@@ -113,30 +118,43 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
     if not kind.about_image:
         votes = votes.assign(image="", model="")
     votes["control"] = votes["role"] == "control"
+    votes["unit"] = votes["item_image_id" if kind.about_image else "item_id"]
     compared = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
     return study_votes(compared, kind, db.study.task), votes
 
 
 @dataclass(frozen=True)
-class Owed:
-    """What one person has worked, and is owed for it, to the cent.
+class Pay:
+    """What one person has worked and earned, to the cent, and has been paid.
 
     Attributes:
         items: Finished ones.
         hours: Active ones.
         for_items: For the items that were finished, if the person is admitted; else 0.
         for_hours: For the active hours, whoever worked them.
+        payments: Moment of each payment to its amount.
     """
 
     items: int
     hours: float
     for_items: float
     for_hours: float
+    payments: Mapping[str, float]
 
     @property
-    def total(self) -> float:
+    def earned(self) -> float:
         """Both sums."""
         return round(self.for_items + self.for_hours, 2)
+
+    @property
+    def paid(self) -> float:
+        """All payments."""
+        return round(sum(self.payments.values()), 2)
+
+    @property
+    def owed(self) -> float:
+        """What is still to be paid; nothing is asked back."""
+        return max(0.0, round(self.earned - self.paid, 2))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +170,8 @@ class PersonRow:
         reopened: Whether others may do what the person did.
         stopped: Whether the person is given nothing more.
         is_bound: Whether a browser holds the person's id behind a shared link.
-        flag: Why the agreement with the others is odd, as of now; "" where it is not.
-        is_proven: Whether it is proven to be under half of the usual, however often one looked.
+        flag: What is odd about the answers, as of now; "" if nothing is.
+        is_proven: Whether a signal of careless people is proven, however often one looked.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
@@ -187,7 +205,7 @@ class PersonRow:
     agreement: float | None
     seconds: float | None
     hours: float
-    owed: Owed
+    pay: Pay
 
     @property
     def reason(self) -> str:
@@ -199,15 +217,16 @@ class PersonRow:
         """Whether the votes are used."""
         return self.state == "admitted"
 
-    def is_refused_for_good(self, least: int) -> bool:
+    def is_refused_for_good(self, study: Study) -> bool:
         """Say whether the places may open again without a word of the owner's.
 
-        Args:
-            least: Control images, of which so many make up a mind; where there are none to compare
-                with, a flag for the agreement with the others may pass, until it is proven.
+        The rules refuse, and enough control images or a proven signal make up a mind; or the study
+        excludes who is flagged, and a signal is proven: a flag alone may lift.
         """
-        is_known = (self.control_images or 0) >= least or self.is_proven
-        return self.state == "refused" and not (self.verdict or self.reopened) and is_known
+        is_refused = self.state == "refused"
+        is_out = self.is_proven and (is_refused or study.admission.exclude is not None)
+        is_out |= is_refused and (self.control_images or 0) >= (study.reopen_after or 0)
+        return is_out and not (self.verdict or self.reopened)
 
 
 def people_rows(
@@ -220,6 +239,7 @@ def people_rows(
         votes: As `votes_table` gives them.
     """
     study = db.study
+    careless = careless_people(votes, study.kind, study.fastest_seconds)
     given: Any = records.assignments.join(records.items, on="item_id")
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
@@ -248,8 +268,8 @@ def people_rows(
                 reopened=person.reopened is not None,
                 stopped=person.stopped is not None,
                 is_bound=person.browser is not None,
-                flag=flag,
-                is_proven=person.name in standings.proven,
+                flag=flag or careless.get(person.name, ""),
+                is_proven=person.name in careless,
                 votes=int(count),
                 items=items,
                 skipped=int(given.get((person.id, "skipped"), 0)),
@@ -257,7 +277,7 @@ def people_rows(
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                owed=owed(own_rule, person.role, state == "admitted", items, hours),
+                pay=pay_of(own_rule, person.role, state == "admitted", items, hours, person.paid),
             )
         )
     return rows
@@ -313,29 +333,44 @@ def active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]
     return np.maximum(total, least.groupby(person).sum()).to_dict()
 
 
-def owed(rule: Payment | None, role: str, is_admitted: bool, items: int, hours: float) -> Owed:
-    """Return what a person is owed; members of the control group and owners are not paid.
+def pay_of(
+    rule: Payment | None,
+    role: str,
+    is_admitted: bool,
+    items: int,
+    hours: float,
+    payments: Mapping[str, float],
+) -> Pay:
+    """Return what a person has earned; members of the control group and owners are not paid.
 
-    What is owed to who has left is kept apart, in `Leaver`.
+    Half a cent is a cent. What who has left has earned is kept apart, in `Leaver`.
 
     Args:
-        rule: Of the study; None where nothing is paid.
+        rule: Of the study; None if nothing is paid.
         items: How many were finished, the training round apart.
         hours: Active ones.
+        payments: Moment of each payment so far to its amount.
 
     Example:
         >>> from pqpp_annotation.study.study import Payment
         >>> rule = Payment(per_item=0.05, per_hour=12)
-        >>> owed(rule, "annotator", True, 100, 0.5).total
+        >>> pay_of(rule, "annotator", True, 100, 0.5, {}).earned
         11.0
-        >>> owed(rule, "annotator", False, 100, 0.5).total
-        6.0
-        >>> owed(rule, "control", True, 100, 0.5).total
+        >>> pay_of(rule, "annotator", False, 100, 0.5, {"2026-01-01T00:00Z": 2.5}).owed
+        3.5
+        >>> pay_of(rule, "control", True, 100, 0.5, {}).earned
         0.0
     """
     rule = rule if rule and role == "annotator" else Payment()
-    for_items = round(rule.per_item * items, 2) if is_admitted else 0.0
-    return Owed(items, hours, for_items, round(rule.per_hour * hours, 2))
+    for_items, for_hours = (
+        float(Decimal(str(round(rate * count, 8))).quantize(Decimal("0.01"), ROUND_HALF_UP))
+        for rate, count in ((rule.per_item, items * is_admitted), (rule.per_hour, hours))
+    )
+    return Pay(items, hours, for_items, for_hours, payments)
+
+
+WAYS = {"prolific": ("PROLIFIC_PID",), "mturk": ("workerId", "assignmentId"), "hand": ()}
+"""How people are paid, to the ids that each way needs: the first that fits is a person's."""
 
 
 @dataclass(frozen=True)
@@ -343,26 +378,33 @@ class Due:
     """A row of the payment table: whom to pay, what for, and else why not.
 
     Attributes:
-        outside: Ids of the recruiting site.
+        payee: Who is paid, with the ids of the recruiting site.
+        name: The pseudonym; of who has left, the code that the last page showed.
         reason: Why the items are not paid; of who has left, that.
     """
 
+    payee: Person | Leaver
     name: str
-    outside: Mapping[str, Any]
     is_admitted: bool
     reason: str
-    owed: Owed
+    pay: Pay
+
+    @property
+    def way(self) -> str:
+        """One of `WAYS`."""
+        ids = self.payee.outside
+        return next(way for way, names in WAYS.items() if all(ids.get(name) for name in names))
 
 
 def dues_of(db: Transaction, people: list[PersonRow]) -> list[Due]:
-    """Return what each annotator who has worked is owed, those who have left last."""
+    """Return what each annotator who has worked has earned, those who have left last."""
     dues = [
-        Due(row.name, row.outside, row.is_admitted, row.reason, row.owed)
+        Due(db.get_one(Person, row.id), row.name, row.is_admitted, row.reason, row.pay)
         for row in people
         if row.role == "annotator" and row.state != "withdrawn" and (row.items or row.hours)
     ]
-    for left in db.scalars(select(Leaver).where(Leaver.is_owed).order_by(Leaver.key)):
-        owed = Owed(**left.owed)
-        name = f"left-{left.key[:8]}"
-        dues.append(Due(name, left.outside, owed.for_items > 0, Reason("withdrawn"), owed))
+    for left in db.scalars(select(Leaver).order_by(Leaver.key)):
+        if left.earned:
+            pay = Pay(0, 0.0, **left.earned, payments=left.paid)
+            dues.append(Due(left, left.name, pay.for_items > 0, Reason("withdrawn"), pay))
     return dues

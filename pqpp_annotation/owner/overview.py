@@ -10,8 +10,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import Text, cast, func, select
 
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
@@ -30,6 +31,7 @@ from pqpp_annotation.store.tables import (
     Assignment,
     Event,
     Item,
+    Leaver,
     Person,
     StudyRow,
 )
@@ -148,7 +150,6 @@ class StudyProgress:
         places: How many times an item is judged; `filled` how many of these are done.
         closed: Places that are done by people whose votes are not used, and are not open again.
         controls: Control items.
-        control_answers: How many times these were done.
     """
 
     items: int
@@ -157,7 +158,6 @@ class StudyProgress:
     filled: int
     closed: int
     controls: int
-    control_answers: int
 
     @property
     def share(self) -> float:
@@ -183,11 +183,12 @@ class Money:
     """What it costs.
 
     Attributes:
-        owed: To all people together, as things stand.
+        owed: To all people together, as things stand; `paid` is what they have been paid.
         expected: When every place is filled; None where only hours are paid and none were worked.
     """
 
     owed: float
+    paid: float
     expected: float | None
     currency: str
 
@@ -265,18 +266,31 @@ class Watch:
 
     def reopen(self) -> list[str]:
         """Open the places of people whom the rules refuse, once enough is known; return names."""
-        least = self.study.reopen_after
-        if least is None:
+        if self.study.reopen_after is None:
             return []
-        refused = [row.id for row in self.look().people if row.is_refused_for_good(least)]
+        people = self.look().people
+        refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)
 
-    def disputes(self) -> list[Dispute]:
-        """Return all items on which people disagree."""
-        with self._store.reading() as db:
-            table, votes = votes_table(db, read_records(db))
-            standings = standings_of(table, options_of(self.study), verdicts(db))
-            return disputes_of(db, standings, votes)
+    def pay(self, way: str) -> list[Due]:
+        """Count what is owed to all who are paid one way as paid; return it as it was before.
+
+        Args:
+            way: One of `WAYS`.
+
+        Raises:
+            AnnotationError: Nothing is owed to anybody who is paid so.
+        """
+        with self._store.writing(alone=True) as db:
+            dues = [x for x in overview(db, "").dues if x.pay.owed and x.way == way]
+            when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
+            for due in dues:  # a clock that was put back may show a moment again
+                paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
+                due.payee.paid = {**due.pay.payments, when: paid}
+        if not dues:
+            raise AnnotationError("nothing is owed to anybody who is paid this way", 409)
+        self.look(fresh=True)
+        return dues
 
 
 def _key(db: Transaction) -> str:
@@ -291,6 +305,7 @@ def _key(db: Transaction) -> str:
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
         db.scalar(select(StudyRow.paused)),
         db.scalar(select(StudyRow.message)),
+        *(db.scalar(select(func.sum(func.length(cast(x.paid, Text))))) for x in (Person, Leaver)),
     ]
     return "-".join("" if part is None else str(part) for part in parts)
 
@@ -331,10 +346,9 @@ def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> Stu
     counted: Any = done[done["person_id"].isin(usable)].groupby("item_id").size().clip(upper=places)
     refused = [key for key, row in workers.items() if row.state == "refused" and not row.reopened]
     closed = int(done["person_id"].isin(refused).sum())
-    judged = db.scalar(select(func.sum(Item.done)).where(Item.purpose == "control"))
     filled, complete = int(counted.sum()), int((counted >= places).sum())
     counts = (items.work, complete, items.work * places, filled, closed)
-    return StudyProgress(*counts, items.control, int(judged or 0))
+    return StudyProgress(*counts, items.control)
 
 
 def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
@@ -356,7 +370,7 @@ def _money(
     rule = study.payment
     if rule is None:
         return None
-    owed = round(sum(due.owed.total for due in dues), 2)
+    owed, given = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
     workers = [row for row in people if row.role == "annotator"]
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None
@@ -365,4 +379,4 @@ def _money(
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Money(owed, expected, rule.currency)
+    return Money(owed, given, expected, rule.currency)

@@ -2,9 +2,9 @@
 
 import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form
 from fastapi import Path as InPath
@@ -14,7 +14,7 @@ from sqlalchemy import update
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages.language import Language
 from pqpp_annotation.owner.adjudication import answers_of, case_of, choices_of, decide
-from pqpp_annotation.owner.downloads import DOWNLOADS, NO_HEADING
+from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store import people
@@ -310,16 +310,26 @@ def _links(visit: Visit, links: list[str]) -> Response:
 @pages.get("/{name}.csv")
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
-    from pqpp_files.write_table import table_text
-
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
-    visit.site.watch.look(fresh=True)  # a file is kept, and paid by
-    rows = list(DOWNLOADS[name](visit.site.watch))
+    visit.site.watch.look(fresh=True)  # a file is kept
+    return _csv(visit, name, DOWNLOADS[name](visit.site.watch))
+
+
+@forms.post("/pay/{way}")
+def pay(visit: Here, way: Literal["prolific", "mturk", "hand"]) -> Response:
+    """Count what is owed as paid, and give the file to pay it by."""
+    return _csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
+
+
+def _csv(visit: Visit, name: str, table: Iterable[dict[str, Any]]) -> Response:
+    from pqpp_files.write_table import table_text
+
+    rows = list(table)
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
     text = table_text("csv", columns) if rows else ""
     return Response(
-        text.partition("\n")[2] if name in NO_HEADING else text,
+        text.partition("\n")[2] if name == "payment-prolific" else text,
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{visit.study.name}-{name}.csv"'},
     )

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,12 +125,12 @@ def count_answers(db: Transaction) -> int:
     return db.scalar(select(func.count()).select_from(Answer)) or 0
 
 
-def current_votes(store: Store) -> Iterator[Vote]:
+def current_votes(place: Store | Transaction) -> Iterator[Vote]:
     """Give the current answers one by one, ordered by item, person and image.
 
     Those of items that a person has skipped afterwards are left out, and those of trials.
     """
-    with store.reading() as db:
+    with nullcontext(place) if isinstance(place, Transaction) else place.reading() as db:
         read = db.connection().execute  # which makes no objects of the rows
         of_item = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
         items, shown = _by_id(read(of_item)), defaultdict(list)

@@ -143,14 +143,17 @@ def keep_consent(db: Transaction, person_id: int) -> None:
 
 @writes_alone
 def withdraw_person(
-    db: Transaction, person_id: int, mode: str = "delete", owed: Mapping[str, float] | None = None
-) -> None:
+    db: Transaction, person_id: int, mode: str = "delete", earned: Mapping[str, float] | None = None
+) -> Leaver | None:
     """Let a person leave the study for good; sessions end, links to it are revoked.
 
     Args:
         mode: "delete" removes all answers, "anonymous" keeps them under a new name that tells
             nothing. Either way the row stays, so that an export can say how many withdrew.
-        owed: What was worked and is to be paid, as `Owed` names it; kept in `Leaver`.
+        earned: `for_items` and `for_hours` of `Pay`.
+
+    Returns:
+        What is kept apart, to pay by and to know who comes again; None if there is nothing.
 
     Raises:
         AnnotationError: An owner who has decided on items is to be deleted.
@@ -158,7 +161,7 @@ def withdraw_person(
     now = db.now()
     person = person_by_id(db, person_id, lock=True)
     if person.withdrawn is not None:
-        return
+        return None
     own = Assignment.person_id == person_id
     if mode == "delete":
         decided = select(Adjudication.id).where(Adjudication.person_id == person_id).limit(1)
@@ -175,20 +178,24 @@ def withdraw_person(
     else:  # what is not finished is given back
         unfinished = update(Assignment).where(own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
-    is_owed = any(owed[name] for name in ("for_items", "for_hours")) if owed else False
+    is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005
+    left = Leaver(
+        key=person.outside_key or secrets.token_hex(),
+        training_tries=person.training_tries,
+        outside=person.outside if is_owed else {},
+        earned=dict(earned or {}) if is_owed else {},
+        paid=person.paid,
+    )
     if person.outside_key or is_owed:
-        key, outside = person.outside_key or secrets.token_hex(), person.outside if is_owed else {}
-        tries = person.training_tries
-        row = Leaver(key=key, training_tries=tries, is_owed=is_owed, outside=outside)
-        row.owed = {**(owed or {}), "items": 0, "hours": 0.0}
-        db.add(row)
+        db.add(left)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key, person.password_hash = {}, None, None
-    person.browser, person.message = None, ""
+    person.browser, person.message, person.paid = None, "", {}
     db.execute(delete(Session).where(Session.person_id == person_id))
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
+    return left if is_owed else None
 
 
 @cache

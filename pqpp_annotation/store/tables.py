@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 2
+VERSION = 3
 """Of the tables; a change of them is another."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
@@ -151,6 +151,7 @@ class Person(StudyTable):
         message: What the owner says to the person; "" for nothing.
         training_tries: Failed tries at the comprehension check.
         trained: When the check was passed.
+        paid: Moment of each payment to its amount.
     """
 
     __tablename__ = "person"
@@ -169,6 +170,7 @@ class Person(StudyTable):
     consented: Mapped[Large | None]
     training_tries: Mapped[int] = mapped_column(default=0)
     trained: Mapped[Large | None]
+    paid: Mapped[dict[str, Any]] = mapped_column(default=dict)
     withdrawn: Mapped[Large | None]
 
 
@@ -178,17 +180,22 @@ class Leaver(StudyTable):
     Attributes:
         key: The `outside_key`, with which nobody comes again; any other for who had none.
         training_tries: Failed tries at the comprehension check.
-        is_owed: Whether anything is to be paid.
-        outside: Ids to pay by, as long as something is owed.
-        owed: The amounts, by the names of `Owed`; items and hours are 0.
+        outside: Ids to pay by, if something was owed.
+        earned: `for_items` and `for_hours` of `Pay`; {} if nothing was owed.
+        paid: Moment of each payment to its amount.
     """
 
     __tablename__ = "leaver"
     key: Mapped[str] = mapped_column(primary_key=True)
     training_tries: Mapped[int]
-    is_owed: Mapped[bool]
     outside: Mapped[dict[str, Any]]
-    owed: Mapped[dict[str, Any]]
+    earned: Mapped[dict[str, Any]]
+    paid: Mapped[dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        """What payment files call who has left, and the last page tells who has no id."""
+        return f"left-{self.key[:10]}"
 
 
 class Invitation(StudyTable):

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, select, text
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffled
@@ -177,10 +177,10 @@ class Store:
         try:
             with naming(self.name):
                 yield
-        except OverflowError as error:
-            if "SQLite" not in str(error):
+        except (OverflowError, DataError) as error:
+            if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
-            raise AnnotationError("there is nothing with a number as large as that", 403) from None
+            raise AnnotationError("there is nothing with such a number or text", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = in_a_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):

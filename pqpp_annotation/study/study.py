@@ -111,6 +111,7 @@ class Study(Options):
         folder: Where the study file stands; its paths are relative to it.
         database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
         reopen_after: Control images after which a refused person's places go to others.
+        fastest_seconds: By the words and images of each item if None.
         completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
         task: Settings of the kind of task, with its defaults filled in.
         seed: From which all random orders come.
@@ -141,6 +142,7 @@ class Study(Options):
     items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)
     minutes_per_person: float | None = option(None, "a sitting ends after these", above=0)
     reopen_after: int | None = option(20, least=1)
+    fastest_seconds: float | None = option(None, "an item done in less is too fast", above=0)
     image_size: int | None = option(768, "pixels of a side of all images; null: as files", least=16)
     fit: str = option("pad", "how an image fills its square", choices=("pad", "crop"))
     control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")

@@ -154,10 +154,13 @@ def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()
     person = visit.person()
     finish = finish_of(visit.store, person, "withdrawn")  # before all that says who it was is gone
     people = visit.site.watch.look(fresh=True).people
-    owed = next((vars(row.owed) for row in people if row.id == person.id), None)
-    withdraw_person(visit.store, person.id, mode, owed)
+    pay = next((row.pay for row in people if row.id == person.id), None)
+    earned = {"for_items": pay.for_items, "for_hours": pay.for_hours} if pay else None
+    left = withdraw_person(visit.store, person.id, mode, earned)
     visit.leave()
-    return visit.render("farewell.html", is_deleted=mode != "anonymous", finish=finish)
+    claim = left.name if left and not left.outside else ""  # nothing else tells who is to be paid
+    is_deleted = mode != "anonymous"
+    return visit.render("farewell.html", is_deleted=is_deleted, finish=finish, claim=claim)
 
 
 pages.include_router(forms)

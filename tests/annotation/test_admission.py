@@ -4,15 +4,16 @@ import random
 
 import numpy as np
 import pytest
-from support.kinds import vote, write_csv
+from support.kinds import frame_of, vote, write_csv
 from support.votes import build
 
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.protocol.admission import standings_of, table_of_votes
+from pqpp_annotation.kinds.rich.kind import RICH_SCORES
+from pqpp_annotation.protocol.admission import standings_of, study_votes
+from pqpp_annotation.protocol.signals import careless_people
 from pqpp_datasets.own_benchmark import BuildOptions
 
-RULES = BuildOptions()
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 
 
@@ -61,7 +62,9 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     kind, settings = task_kind(kind_name), SETTINGS[kind_name]
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
-    found = standings_of(table_of_votes(votes, kind, settings)[0], BuildOptions(best=2, **rules))
+    found = standings_of(
+        study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
+    )
     path = exported(votes, tmp_path, kind_name)
     built = build(path, scale=kind.scale_of(settings), best=2, **rules).generation
     assert [one.name for one in found.annotators] == [one.name for one in built.annotators]
@@ -77,7 +80,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 
 def test_the_bad_are_refused_and_the_honest_admitted():
-    table, _ = table_of_votes(votes_of(CROWD), task_kind("relevance"), {})
+    table = study_votes(frame_of(votes_of(CROWD), "relevance"), task_kind("relevance"), {})
     found = standings_of(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant"}
@@ -87,7 +90,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
-    table, _ = table_of_votes(votes, task_kind("relevance"), {})
+    table = study_votes(frame_of(votes, "relevance"), task_kind("relevance"), {})
     told = standings_of(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
@@ -102,9 +105,41 @@ def test_only_the_bad_are_ever_proven_however_often_one_looks():
     wrongly, late = 0, []
     for seed in range(20):
         votes = votes_of([one for one in CROWD if one.role != "control"], "rating", 60, seed)
+        table = frame_of(votes, "rating")
         for seen in range(2, 61, 2):
-            part = [one for one in votes if int(one.prompt_id[1:]) < seen]
-            proven = standings_of(table_of_votes(part, task_kind("rating"), {})[0], RULES).proven
+            part = table[table["prompt_id"].str[1:].astype(int) < seen]
+            proven = set(careless_people(part, task_kind("rating")))
             wrongly += len(proven - {"random", "constant"})
         late.append(len(proven))
     assert wrongly == 0 and late == [2] * 20
+
+
+def test_points_and_words_at_random_are_named_though_the_scores_are_right():
+    draw, votes = np.random.default_rng(0), []
+    for image in range(60):
+        place, score = draw.random(2).tolist(), int(draw.integers(1, 6))
+        for name in ("ann", "bob", "cy", "points", "words"):
+            anywhere = draw.random(2).tolist()
+            value = {
+                "misaligned": [],
+                "words": [int(draw.integers(7)) if name == "words" else image % 7],
+            }
+            value["implausible"] = [anywhere if name == "points" else place]
+            value |= {"scores": dict.fromkeys(RICH_SCORES, score), "inappropriate": False}
+            about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
+            votes.append(vote(f"{image}.png", name, value, **about))
+    found = careless_people(frame_of(votes, "rich"), task_kind("rich"))
+    assert {name: str(reason).split()[1] for name, reason in found.items()} == {
+        "points": "points",
+        "words": "words",
+    }
+
+
+def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():
+    votes = [one for one in votes_of(CROWD[2:5], "rating", 30) if one.model != "reference"]
+    table = frame_of(votes, "rating")  # three images and two words: 1.37 s
+    who = table["annotator"].map({"honest-0": 1.3, "honest-1": 1.5, "honest-2": 0.0})
+    assert set(careless_people(table.assign(spent=who), task_kind("rating"))) == {"honest-0"}
+    slow = careless_people(table.assign(spent=who), task_kind("rating"), 2.0)
+    assert set(slow) == {"honest-0", "honest-1"}
+    assert not careless_people(table.assign(spent=who), task_kind("rating"), 1.0)

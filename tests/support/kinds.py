@@ -2,8 +2,10 @@
 
 import csv
 
+import pandas
+
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import ShownImage, ShownItem, Vote
+from pqpp_annotation.kinds import ShownImage, ShownItem, Vote, task_kind
 
 
 def shown(*ids, prompt="A cat.", size=(100, 50)):
@@ -16,6 +18,17 @@ def vote(image, annotator, value, prompt_id="1", prompt="A cat.", model="sdxl", 
     """A vote of three seconds on an image."""
     given = {"is_control": False, "seconds": 3.0, "created": 0, "purpose": "work", "detail": {}}
     return Vote(prompt_id, prompt, image, model, annotator, value=value, **(given | others))
+
+
+def frame_of(votes, kind_name):
+    """Votes as the owner's page has them."""
+    table = pandas.DataFrame([vars(one) for one in votes])
+    pairs = table["images"].map(lambda images: "\n".join(name for name, *_ in images))
+    table["image"] = table["image"].where(table["image"] != "", pairs)
+    table["item_id"], table["unit"] = table["prompt_id"], table["image"]
+    table["label"] = table["value"].map(task_kind(kind_name).label)
+    table["turned"] = [value.get("left") == "b" for value in table["value"]]
+    return table.assign(spent=table["seconds"], control=table["is_control"])
 
 
 def answer_error(kind, value, item, task):

@@ -6,6 +6,8 @@ the prompt's misaligned words, then plausibility, alignment, aesthetics and over
 to 5; an inappropriate image is flagged and the rest left out.
 """
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -30,6 +32,8 @@ _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     8: lambda x, y: (1 - y, x),
 }
 """Orientation of EXIF to where a place of the upright image is in the stored one, in fractions."""
+_GRID = [(x / 6, y / 6) for x, y in itertools.product((0.5, 1.5, 2.5, 3.5, 4.5, 5.5), repeat=2)]
+_NEAR = 0.15  # of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[list[Annotated[list[_Fraction], Len(2, 2)]], Len(0, 500)]
 
@@ -78,6 +82,25 @@ class Rich(TaskKind):
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the overall score, None for an inappropriate image."""
         return None if value["inappropriate"] else float(value["scores"]["overall"])
+
+    def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
+        """Return the four scores, which places of a grid have a point nearby, and the words.
+
+        Example:
+            >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
+            >>> value |= {"scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
+            >>> found = Rich().marks(value, "A red cat.")
+            >>> found["scores"], found["words"], sum(found["points"])
+            ([4, 4, 4, 4], [0, 1, 0], 2)
+        """
+        points = [
+            int(any(math.dist(point, place) < _NEAR for point in value[name]))
+            for name in RICH_REGIONS
+            for place in _GRID
+        ]
+        words = [int(n in value["words"]) for n in range(len(prompt_tokens(prompt)))]
+        scores = [value["scores"][name] for name in RICH_SCORES]
+        return {"scores": scores, "points": points, "words": words}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `feedback`, a row a vote, and `consolidated`, a row an image."""

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from support.kinds import answer_error, shown, vote, write_csv
+from support.kinds import answer_error, frame_of, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.protocol.admission import standings_of, table_of_votes
+from pqpp_annotation.protocol.admission import standings_of, study_votes
 from pqpp_datasets.own_benchmark import BuildOptions
 
 KIND = task_kind("preference")
@@ -72,7 +72,7 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
             votes.append(vote("", name, {"choice": said, "left": left}, model="", **about))
     path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
     built = dict(build(preferences=path).preferences.flagged)
-    table, _ = table_of_votes(votes, KIND, SETTINGS)
+    table = study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
     live = {
         one.name: one.flag for one in standings_of(table, BuildOptions()).annotators if one.flag
     }

@@ -7,13 +7,19 @@ import pandas
 import pytest
 from support.studies import answer, do_all, small_store
 
+from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.downloads import mturk_rows, payment_rows, prolific_rows
+from pqpp_annotation.owner.downloads import payment_rows
 from pqpp_annotation.owner.ledger import active_seconds
 from pqpp_annotation.owner.overview import DAY, Watch, disagreements
 from pqpp_annotation.protocol.completion import CODE, finish_of
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
+from pqpp_annotation.store.people import (
+    add_person,
+    decide_on_person,
+    person_by_id,
+    withdraw_person,
+)
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -46,15 +52,14 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
                 save_answer(
                     store, person, shown.assignment, image, {"label": label}, f"{name}-{image:06}"
                 )
-    found = Watch(store)
-    look = found.look()
+    look = Watch(store).look()
     states = {row.name: row.state for row in look.people}
     assert (states["anna"], states["random"]) == ("admitted", "refused")
     assert [(one.prompt_id, round(one.disagreement, 6)) for one in look.disputes] == [
         ("q2", 1.0),
         ("q1", round(1 / 3, 6)),
     ]
-    assert look.disputes[0].labels == {-1.0: 1, 2.0: 1} and found.disputes() == look.disputes
+    assert look.disputes[0].labels == {-1.0: 1, 2.0: 1}
     store.close()
 
 
@@ -86,7 +91,7 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
         store.clock = lambda minute=minute: now + minute * 60_000
         next_item(store, person)
     [row] = Watch(store).look().people
-    assert (row.hours, row.owed.total) == (0.0, 0.0)
+    assert (row.hours, row.pay.owed) == (0.0, 0.0)
     store.close()
 
 
@@ -109,18 +114,37 @@ def test_what_it_costs_in_the_end(tmp_path):
     store.close()
 
 
-def test_payment_files_are_those_that_the_sites_take(tmp_path):
-    store = small_store(tmp_path, prompts=3, payment={"per_item": 0.15})
-    mturk = {"workerId": "A1", "assignmentId": "3X", "hitId": "H"}
-    for name, outside in (("anna", {"PROLIFIC_PID": "5f"}), ("boris", mturk), ("cleo", {})):
-        do_all(store, add_person(store, name, outside=outside).id)
-    watch = Watch(store)
-    assert list(prolific_rows(watch)) == [{"PROLIFIC_PID": "5f", "amount": "0.45"}]
-    [row] = mturk_rows(watch)
-    assert list(row.values())[:3] == ["A1", "3X", "0.45"]
-    rows = list(payment_rows(watch))
-    assert [row["workerId"] for row in rows] == ["", "A1", ""]
-    assert {tuple(row) for row in rows} == {tuple(rows[0])}
+def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
+    """More work, a refusal that is taken back, a withdrawal; and a clock that jumps an hour."""
+    rule = {"per_item": 0.15, "per_hour": 12}
+    store = small_store(tmp_path, prompts=30, people_per_item=9, payment=rule)
+    now, watch = [DAY], Watch(store)
+    store.clock = lambda: now[0]
+    ann = add_person(store, "ann").id
+    paid, items = [], 0
+    for jump in (0, 3_600_000, -7_200_000, 3_600_000, 0):
+        now[0] += jump
+        for _ in range(5):
+            shown = next_item(store, ann)
+            now[0] += 60_000
+            answer(store, ann, shown)  # 1.5 s at each of two images, says the browser
+            items += 1
+        paid += [due.pay.owed for due in watch.pay("hand")]
+        # 3 s an item at 12 an hour are one cent.
+        assert round(sum(paid), 2) == round(items * 0.16, 2)
+    with pytest.raises(AnnotationError, match="nothing is owed"):
+        watch.pay("hand")
+    decide_on_person(store, ann, "refuse")
+    assert watch.look(fresh=True).money.owed == 0
+    decide_on_person(store, ann, "accept")
+    assert watch.look(fresh=True).money.owed == 0
+    shown = next_item(store, ann)
+    now[0] += 60_000
+    answer(store, ann, shown)
+    [due] = watch.look(fresh=True).dues
+    withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
+    [left] = watch.pay("hand")
+    assert left.pay.owed == due.pay.owed == 0.16 and watch.look().money.owed == 0
     store.close()
 
 
@@ -139,7 +163,7 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
         assert person_by_id(store, person.id).outside[CODE] == found.code
         codes.add(found.code)
-    rows = list(payment_rows(Watch(store)))
+    rows = list(payment_rows(store.study, Watch(store).look().dues))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
     assert {row["PROLIFIC_PID"] for row in rows} == {"anna", "boris"}
     store.close()

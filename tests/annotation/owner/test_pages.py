@@ -24,11 +24,12 @@ from pqpp_annotation.study import read_study
 from pqpp_annotation.web.serve import create_app
 
 PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
-PAGES += ["/votes.csv", "/payment.csv"]
+PAGES += ["/payment.csv"]
 FORMS = {
     "/pause": {"pause": "yes"},
     "/people/2": {"decision": "refuse", "message": "x"},
     "/message": {"message": "x"},
+    "/pay/hand": {},
     "/items/1": {"image": "1", "choice": '{"label": 2}'},
     "/invitations": {"count": "1", "role": "owner"},
     "/invitations/1/revoke": {},
@@ -41,7 +42,7 @@ VALUES = {
     "preference": {"choice": "b"},
     "rich": {**RICH, "inappropriate": False},
 }
-TABLES = ("progress", "votes", "annotators", "disputes", "payment")
+TABLES = ("annotators", "disputes", "payment")
 
 
 def begun(folder, **database):
@@ -211,6 +212,23 @@ def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
     export_study(store, tmp_path / "out")
     [row] = csv.DictReader((tmp_path / "out" / "adjudications.csv").open())
     assert row["label"] == "2" and row["prompt_id"] == "q0"
+
+
+def test_bad_decisions_are_refused_and_change_nothing(client, store):
+    come(client, store, "owner")
+    before = [rows(store, table) for table in (Invitation, Person)]
+    for path, form in (
+        ("/people/2", {"decision": "shoot"}),
+        ("/people/2", {"decision": "\0"}),
+        ("/people/2", {"message": "\0"}),
+        (f"/people/{10**12}", {"decision": "refuse"}),
+        (f"/people/{10**25}", {"decision": "refuse"}),
+        (f"/items/{10**25}", {"image": "1", "choice": ""}),
+        (f"/invitations/{10**12}/revoke", {}),
+        ("/pay/nobody", {}),
+    ):
+        assert 400 <= owner_posts(client, path, **form).status_code < 500, (path, form)
+    assert [rows(store, table) for table in (Invitation, Person)] == before
 
 
 def test_links_are_made_shown_once_and_revoked(client, store):

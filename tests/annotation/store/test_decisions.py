@@ -78,6 +78,22 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     assert (look.progress.complete, look.progress.share) == (24, 1.0)
 
 
+@pytest.mark.parametrize("exclude", [None, "flagged"])
+def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
+    rules = {"min_reference_share": 0.0, "exclude": exclude}
+    store = made(prompts=30, people_per_item=3, kind="rating", admission=rules)
+    people = [Simulated(f"good-{number}", noise=0.03) for number in range(2)]
+    simulate(store, [*people, Simulated("hasty", noise=0.03, seconds=0.1)])
+    watch, now = Watch(store), store.clock()
+    flags = {row.name: row.flag for row in watch.look().people}
+    assert [name for name, flag in flags.items() if flag] == ["hasty"]
+    store.clock = lambda: now
+    assert watch.reopen() == []
+    store.clock = lambda: now + 600_000
+    assert watch.reopen() == (["hasty"] if exclude else [])
+    assert (next_item(store, find_person(store, "hasty").id) is None) or not exclude
+
+
 def test_the_owner_refuses_accepts_stops_and_opens(made):
     store = made(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))

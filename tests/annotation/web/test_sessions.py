@@ -9,7 +9,6 @@ from support.served import SECRET, token_of
 from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner.downloads import payment_rows, prolific_rows
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.store import people
 from pqpp_annotation.store.access import make_links, revoke_link
@@ -198,14 +197,13 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     store = small_store(tmp_path, prompts=4, training=2, payment=rule)
     client, person = came(store, 1)
     do_all(store, person)
-    [before] = prolific_rows(Watch(store))
+    [before] = Watch(store).look().dues
     client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
     watch = Watch(store)
-    assert before["amount"] == f"{watch.look().money.owed:.2f}" == "0.65"
-    assert list(prolific_rows(watch)) == [before]
-    [row] = payment_rows(watch)
-    paid = ("items", "for_items", "for_hours", "reason")
-    assert [row[name] for name in paid] == [0, 0.6, 0.05, "withdrawn"]
+    [row] = watch.look().dues
+    assert before.pay.owed == row.pay.owed == watch.look().money.owed == 0.65
+    paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.way)
+    assert paid == (0, 0.6, 0.05, "withdrawn", "prolific")
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
     assert "p1" not in str(rows(store, Person))
     for shared in (True, False):
@@ -213,6 +211,19 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
         refused = join(client_of(store), f"/join/{token}", PROLIFIC_PID="p1").text
         assert "have left this study" in refused
     assert len(everybody(store)) == 1
+    store.close()
+
+
+def test_who_leaves_without_an_id_is_told_a_code_to_be_paid_by(tmp_path):
+    store = small_store(tmp_path, payment={"per_item": 0.15})
+    client = client_of(store)
+    [(token, _)] = make_links(store)
+    join(client, f"/join/{token}")
+    do_all(store, everybody(store)[0].id)
+    form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
+    farewell = client.post("/withdraw", data=form).text
+    [due] = Watch(store).pay("hand")
+    assert due.pay.owed == 0.6 and f"<b>{due.name}</b>" in farewell
     store.close()
 
 

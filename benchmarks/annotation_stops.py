@@ -1,0 +1,130 @@
+"""How early careless people of a running study are stopped, and honest people never.
+
+    python benchmarks/annotation_stops.py > benchmarks/annotation_stops.md
+
+Everybody does as many items as a column says, of three people each; 15 of 20 people are honest. An
+honest person gives the planted label with a probability of .6 to .8, an own one, and else any, so
+that two agree by a kappa of .5; takes 2 to 12 s an image, and of pairs the left one as often as the
+right. `random` (2 people) says anything; `constant` (2) always one thing, of pairs the left;
+`hasty` (1) is random in .3 s an image. Of `rich` each score follows the planted one in half of the
+cases, honest points are .06 of a side from two planted places, each missed in three of ten cases,
+and of words, two of ten being wrong, one of ten is misjudged; `random` puts as many points and
+words anywhere, `constant` is lazy: no point, no word, one score. An item has five images (of
+`preference` it is one pair of three, of `rich` one image).
+
+Ten looks are taken while the work goes on. A cell is the share of people who are stopped at any.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import pandas
+
+from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds.rich.kind import RICH_SCORES
+from pqpp_annotation.protocol.signals import careless_people
+from pqpp_metrics.functional import prompt_tokens
+
+MANNERS = ["random"] * 2 + ["constant"] * 2 + ["hasty"] + ["honest"] * 15
+ITEMS, PLACES, LOOKS = (20, 40, 60, 100), 3, 10
+HONEST = (0.6, 0.8)
+KINDS = {"rating": (5, 5), "relevance": (4, 5), "match": (2, 5), "preference": (3, 1)}
+"""Kind to its labels and the answers of an item."""
+PROMPT = "a red cat and two small dogs on a table"
+
+
+def study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
+    """Return the votes of a study of so many items each; `step` counts each person's own."""
+    rng = np.random.default_rng(seed)
+    labels, answers = KINDS.get(kind, (5, 1))
+    people = len(MANNERS)
+    number = -(-people * items // PLACES)
+    places = np.concatenate([rng.permutation(number) for _ in range(PLACES)])[: people * items]
+    table = pandas.DataFrame({"item_id": places, "annotator": np.arange(len(places)) % people})
+    table = table.drop_duplicates(["item_id", "annotator"]).sample(frac=1, random_state=rng)
+    table["step"] = table.groupby("annotator").cumcount()
+    table = table.loc[table.index.repeat(answers)].reset_index(drop=True)
+    table["unit"] = table["item_id"] * answers + np.arange(len(table)) % answers
+    table["prompt_id"] = table["item_id"] // (3 if kind == "preference" else 1)
+    manner = np.array(MANNERS)[table["annotator"]]
+    truth = rng.integers(labels, size=number * answers)[table["unit"]]
+    anything = rng.integers(labels, size=len(table))
+    care = rng.uniform(*HONEST, people)[table["annotator"]]
+    label = np.where(rng.random(len(table)) < care, truth, anything)
+    label = np.where(manner == "honest", label, anything)
+    label = np.where(manner == "constant", table["annotator"] % labels, label)
+    table["label"] = label.astype(float) - (kind == "preference")
+    seconds = np.where(manner == "hasty", 0.3, rng.uniform(2, 12, len(table)))
+    of_item = pandas.Series(seconds).groupby([table["annotator"], table["item_id"]])
+    table["spent"] = of_item.transform("sum")
+    table["turned"] = rng.random(len(table)) < 0.5
+    if kind == "preference":  # who is constant takes the left image
+        left = np.where(table["turned"], -1.0, 1.0)
+        table["label"] = np.where(manner == "constant", left, table["label"])
+    table = table.assign(model="sdxl", prompt=PROMPT, value=None, manner=manner)
+    if kind == "rich":
+        table["value"] = rich_values(table, rng)
+    return table
+
+
+def rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
+    """Return the answers of `rich`."""
+    tokens, number = len(prompt_tokens(PROMPT)), table["unit"].max() + 1
+    planted, wrong = rng.random((number, 2, 2)), rng.random((number, tokens)) < 0.2
+    values = []
+    for unit, label, manner in zip(table["unit"], table["label"], table["manner"], strict=True):
+        scores = np.where(rng.random(4) < 0.5, label, rng.integers(5, size=4)) + 1
+        points = (planted[unit] + rng.normal(0, 0.06, (2, 2))).clip(0, 1)[rng.random(2) < 0.7]
+        words = wrong[unit] ^ (rng.random(tokens) < 0.1)
+        if manner in ("random", "hasty"):
+            scores, points = rng.integers(1, 6, 4), rng.random(points.shape)
+            words = rng.permutation(words)
+        elif manner == "constant":
+            scores, points, words = np.full(4, label + 1), points[:0], words & False
+        values.append(
+            {
+                "scores": dict(zip(RICH_SCORES, map(int, scores), strict=True)),
+                "implausible": points.tolist(),
+                "misaligned": [],
+                "words": np.flatnonzero(words).tolist(),
+            }
+        )
+    return values
+
+
+def stopped(kind: str, items: int, seed: int) -> np.ndarray:
+    """Return who is stopped at any of the looks."""
+    table, found = study_votes(kind, items, seed), set[int]()
+    for look in range(1, LOOKS + 1):
+        seen = table[table["step"] < items * look / LOOKS]
+        found |= careless_people(seen, task_kind(kind)).keys()
+    return np.isin(np.arange(len(MANNERS)), [*found])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the curve of each kind; return 1 where over 1 % of honest people are stopped."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--kind", action="append", choices=[*KINDS, "rich"])
+    options = parser.parse_args(arguments)
+    print("# Careless people stopped early\n\n" + __doc__.split("\n\n", 2)[2])
+    print(f"{options.draws} draws a kind, seeds from 0.\n")
+    print("| kind | who | " + " | ".join(f"{items} items" for items in ITEMS) + " |")
+    print("|---|---|" + "---|" * len(ITEMS))
+    is_wrong, manners = False, np.array(MANNERS)
+    for kind in options.kind or [*KINDS, "rich"]:
+        draws = range(options.draws)
+        found = [np.array([stopped(kind, n, seed) for seed in draws]) for n in ITEMS]
+        for manner in dict.fromkeys(MANNERS):
+            shares = [who[:, manners == manner].mean() for who in found]
+            cells = (f"{share:.{2 if manner == 'honest' else 0}%}" for share in shares)
+            print(f"| {kind} | {manner} | " + " | ".join(cells) + " |", flush=True)
+            is_wrong |= manner == "honest" and max(shares) > 0.01
+    return int(is_wrong)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,182 @@
+"""A whole study as a researcher runs it, by requests alone: two sittings, five careless people."""
+
+import csv
+import io
+import json
+import random
+import shlex
+from fractions import Fraction
+
+import pytest
+from starlette.testclient import TestClient
+from support.served import SECRET, token_of
+from support.studies import write_table
+
+from pqpp_annotation.export import export_study
+from pqpp_annotation.store.access import make_links
+from pqpp_annotation.store.answers import count_answers
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.tables import ItemImage
+from pqpp_annotation.store.work import shown_item
+from pqpp_annotation.study import make_study
+from pqpp_annotation.web.serve import create_app
+from pqpp_cli.main import main
+
+MODELS = {"lumen": 0.2, "ochre": 0.8, "pastel": 0.5}  # the better, the larger
+MANNERS = ["random", "constant", "left", "hasty", "line"] + ["honest"] * 11
+RULE = {"per_item": 0.15, "per_hour": 9, "least_seconds": 2}
+
+
+class Judge:
+    """A person with a browser, and what this person worked, counted apart from the service."""
+
+    def __init__(self, number, manner, app, store, link):
+        self.manner, self.store, self.link = manner, store, link
+        mturk = {"workerId": f"W{number}", "assignmentId": f"A{number}"}
+        self.ids = mturk if number % 5 == 4 else {"PROLIFIC_PID": f"p{number}"}
+        self.draw = random.Random(number)
+        self.browser = TestClient(app, follow_redirects=False)
+        self.items, self.seconds, self.paid = 0, Fraction(0), 0
+
+    def join(self):
+        page = self.browser.get(self.link, params=self.ids)
+        form = {"csrf": token_of(page), "agree": "yes", **self.ids}
+        return self.browser.post(self.link, data=form).status_code
+
+    def send(self, path, **form):
+        token = token_of(self.browser.get("/withdraw"))
+        return self.browser.post(path, data={"csrf": token, **form})
+
+    def says(self, place, truth, line):
+        levels = {"constant": 4, "left": 0 if place else 4, "line": line}
+        level = levels.get(self.manner, self.draw.randrange(5))
+        if self.manner == "honest":
+            level = round(4 * truth + self.draw.gauss(0, 0.8))
+        return {"label": 1 + min(max(level, 0), 4)}
+
+    def judge(self, now):
+        """Do an item; return whether there was one."""
+        task = self.browser.get("/api/next").json()["task"]
+        if task is None:
+            return False
+        if not self.items:
+            self.csrf = {"X-CSRF-Token": self.browser.get("/api/session").json()["csrf"]}
+        with self.store.reading() as db:
+            shown = shown_item(db, self.person, task["assignment"]).images
+            models = [db.get_one(ItemImage, image.id).model for image in shown]
+        line, spent = self.draw.randrange(5), Fraction(0)
+        for place, (image, model) in enumerate(zip(task["images"], models, strict=True)):
+            seconds = Fraction(1, 10) if self.manner == "hasty" else 2 + Fraction(place, 4)
+            now[0] += int(1000 * seconds) + 200
+            value = self.says(place, MODELS[model] + self.draw.gauss(0, 0.1), line)
+            answer = {"client_id": f"{self.link[-8:]}-{task['assignment']:08}-{place}"}
+            answer |= {"assignment": task["assignment"], "image": image["id"], "value": value}
+            sent = self.browser.post(
+                "/api/answers", json={**answer, "seconds": float(seconds)}, headers=self.csrf
+            )
+            assert sent.status_code == 200
+            spent += seconds
+        self.items += 1
+        self.seconds += max(spent, Fraction(RULE["least_seconds"]))
+        return True
+
+    def due(self, is_used):
+        """What is owed by hand, in cents."""
+        cents = [Fraction(15) * self.items * is_used, Fraction(900) * self.seconds / 3600]
+        earned = sum(int(part + Fraction(1, 2)) for part in cents)
+        owed = max(0, earned - self.paid)
+        self.paid += owed
+        return owed
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = write_table(tmp_path, prompts=60, models=tuple(MODELS))
+    rules = {"people_per_item": 6, "payment": RULE, "reopen_after": None}
+    store = open_store(make_study("study.yaml", table, tmp_path / "images", "rating", **rules))
+    yield store
+    store.close()
+
+
+def test_a_whole_study_by_requests(study, tmp_path, capsys):
+    store, now = study, [1_700_000_000_000]
+    store.clock = lambda: now[0]
+    app = create_app(store, secret=SECRET)
+    [(shared, _)] = make_links(store, is_shared=True)
+    [(token, _)] = make_links(store, role="owner")
+    owner = TestClient(app, follow_redirects=False)
+    form = {"csrf": token_of(owner.get(f"/join/{token}")), "agree": "yes"}
+    owner.post(f"/join/{token}", data=form)
+    judges = []
+    for number, manner in enumerate(MANNERS):
+        judges.append(Judge(number, manner, app, store, f"/join/{shared}"))
+        assert judges[-1].join() == 303
+        judges[-1].person, judges[-1].name = (lambda one: (one.id, one.name))(everybody(store)[-1])
+
+    def decide(path, **form):
+        csrf = token_of(owner.get("/owner/invitations"))
+        return owner.post(f"/owner{path}", data={"csrf": csrf, **form})
+
+    def check_payment():
+        """The files of both sites beside what was counted by hand."""
+        owed = {judge: judge.due(judge not in refused) for judge in judges}
+        wanted = [f"{j.ids['PROLIFIC_PID']},{c / 100:.2f}" for j, c in owed.items() if
+                  c and "PROLIFIC_PID" in j.ids]  # fmt: skip
+        assert sorted(decide("/pay/prolific").text.splitlines()) == sorted(wanted)
+        bonuses = csv.DictReader(io.StringIO(decide("/pay/mturk").text))
+        assert {(row["WorkerId"], row["AssignmentId"], row["BonusAmount"]) for row in bonuses} == {
+            (*judge.ids.values(), f"{cents / 100:.2f}")
+            for judge, cents in owed.items()
+            if cents and "workerId" in judge.ids
+        }
+        assert decide("/pay/prolific").status_code == decide("/pay/mturk").status_code == 409
+
+    def refuse_flagged():
+        """What the owner does: refuse who is flagged, so that others fill the places."""
+        people = csv.DictReader(io.StringIO(owner.get("/owner/annotators.csv").text))
+        flags = {row["annotator"]: row["flag"] for row in people}
+        new = [x for x in judges if flags.get(x.name) and x not in refused]
+        for judge in new:
+            decide(f"/people/{judge.person}", decision="refuse")
+        refused.extend(new)
+        return bool(new)
+
+    refused, leaver = [], judges[7]
+    for _ in range(15):  # the first sitting
+        for judge in judges:
+            judge.judge(now)
+    refuse_flagged()
+    check_payment()
+    now[0] += 86_400_000  # the second, in which others fill the places of the refused
+    at_work = list(judges)
+    while any([judge.judge(now) for judge in at_work]) or refuse_flagged():
+        if leaver in at_work and leaver.items > 17:
+            assert leaver.send("/withdraw", mode="anonymous").status_code == 200
+            assert leaver.join() == 403 and leaver.browser.get("/work").status_code == 303
+            at_work.remove(leaver)
+    assert {judge.manner for judge in refused} == set(MANNERS[:5]) and len(refused) == 5
+    assert owner.get("/owner/payment.csv").text.count("withdrawn") == 1
+    check_payment()
+
+    export_study(store, tmp_path / "votes")
+    facts = json.loads((tmp_path / "votes" / "export.json").read_text())
+    assert main(shlex.split(facts["build"].removeprefix("pqpp "))) == 0
+    capsys.readouterr()
+    from pqpp_datasets.load import load_benchmark
+
+    name = shlex.split(facts["build"])[-1]
+    rows = [
+        r
+        for part in ("train", "validation", "test")
+        for r in load_benchmark(f"./{name}", split=part)
+    ]
+    means = {model: sum(row[f"{model}_rating"] for row in rows) / len(rows) for model in MODELS}
+    assert sorted(means, key=means.get) == sorted(MODELS, key=MODELS.get)
+    assert len(rows) == 60
+    first = {file: file.read_bytes() for file in (tmp_path / "votes").rglob("*.*")}
+    answers = (tmp_path / "votes" / "answers.csv").read_text().count("\n") - 1
+    assert answers == count_answers(store) == 3 * sum(judge.items for judge in judges)
+    export_study(store, tmp_path / "votes")
+    assert first == {file: file.read_bytes() for file in first}
