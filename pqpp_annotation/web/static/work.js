@@ -96,6 +96,7 @@ async function show(next) {
     }
   }
   find("feedback").hidden = true;
+  find("next").disabled = false;
   if (find("banner").dataset.kind !== "warn") note("");
   if (task.is_training) note(gettext("Practice: after each one you see what was meant."), "info");
   showProgress();
@@ -106,7 +107,7 @@ async function show(next) {
   find("task").dataset.assignment = task.assignment;
   find("back-button").disabled = visited.length === 0;
   find("task").focus({preventScroll: true});
-  scrollTo(0, 0);
+  find("task").scrollTo(0, 0);
   lookAhead();
 }
 
@@ -128,7 +129,7 @@ function api(task, signal) {
     return active / 1000;
   };
   return {
-    root: find("task"),
+    root: find("main"),
     signal,
     who: session.who, // drafts of other people and studies stand beside
     say,
@@ -277,7 +278,7 @@ async function feedback() {
   if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over; from now on it counts.")}`;
   else if (told.is_over && tries_left > 1) text += ` ${gettext("That was not enough: practice starts once more.")}`;
   item.handle.mark?.(told.expected);
-  for (const control of find("task").querySelectorAll(".panel :is(button, input, textarea)")) {
+  for (const control of find("main").querySelectorAll(".panel :is(button, input), #next")) {
     control.disabled = true;
   }
   note("");
