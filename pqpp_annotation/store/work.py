@@ -318,7 +318,7 @@ class PersonProgress:
 
 @dataclass(frozen=True)
 class WayOn:
-    """Why nothing more is given to a person.
+    """Whether more is given to a person, or why not.
 
     Attributes:
         name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
@@ -421,13 +421,13 @@ def progress_of(db: Transaction, person_id: int) -> PersonProgress:
 
 @reads
 def way_on(db: Transaction, person_id: int) -> WayOn:
-    """Say why nothing more is given to a person; asked when `next_item` gave nothing."""
+    """Say whether more is given to a person, and else why not; reserves nothing."""
     person, now = person_by_id(db, person_id), db.now()
     training = training_state(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
         return WayOn("screened_out")
     done = func.count().filter(Assignment.state == "done")
-    opened = func.count().filter(Assignment.state == "open", Assignment.expires > now)
+    opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
     is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
     if finished and is_over:
@@ -436,6 +436,8 @@ def way_on(db: Transaction, person_id: int) -> WayOn:
         return WayOn("work")
     if db.run(_PAUSED).scalar() is not None:
         return WayOn("paused")
+    if _choose(db, person) is not None:
+        return WayOn("work")
     if person.role == "annotator":
         about = {"person": person_id, "places": db.study.people_per_item, "now": now}
         if (free := db.run(_RESERVED, **about).scalar()) is not None:

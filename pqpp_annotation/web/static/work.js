@@ -11,7 +11,7 @@ const IDLE = 600_000; // a longer pause is no time spent
 const find = id => document.getElementById(id);
 const page = find("page");
 const session = JSON.parse(find("state").textContent);
-const {start} = await import(`${ROOT}/static/kinds/${session.task.kind}/page.js`);
+const {start} = await import(`${ROOT}/static/kinds/${session.kind}/page.js`);
 
 let now = session; // {task, progress, training} that is shown
 let front = session; // the furthest one; earlier ones are looked at again behind it
@@ -198,7 +198,7 @@ function count(what) {
 
 async function forward() {
   const from = now;
-  const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, front);
+  const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, {fallback: front});
   if (now !== from) return;
   if (!next?.task) {
     location.assign(`${ROOT}/thanks`);
@@ -213,20 +213,20 @@ async function forward() {
 async function afterFront() {
   await fetching;
   const {progress} = now;
-  const ready = ahead.shift() ?? (now.task.is_training === false && await ask(nextUrl(now)));
+  const ready = ahead.shift() ?? (now.task.is_training === false && await ask("/api/next", {send: behind(now)}));
   if (ready?.task) return {...ready, progress: {...ready.progress, ...progress}};
   await queue.flush();
   if ((await queue.mine()).length) throw new Error("offline");
-  return ask("/api/next");
+  return ask("/api/next", {send: {}});
 }
 
-const nextUrl = state => `/api/next?after=${state.task.assignment}`;
+const behind = state => ({after: state.task.assignment});
 
-/** Fetch JSON; `fallback` where there is no connection. */
-async function ask(url, fallback = null) {
+/** Fetch JSON, of an address or for what is sent to it; `fallback` where there is no connection. */
+async function ask(url, {send = null, fallback = null} = {}) {
   let response;
   try {
-    response = await fetch(ROOT + url, {signal: AbortSignal.timeout(20_000)});
+    response = await (send ? queue.post(url, send) : fetch(ROOT + url, {signal: AbortSignal.timeout(20_000)}));
     if (response.status >= 500) throw new Error(String(response.status));
   } catch (error) {
     if (fallback) return fallback;
@@ -244,7 +244,7 @@ function lookAhead() {
   const most = study_total - study_done > NEAR_THE_END ? MOST_AHEAD : 1;
   fetching = (async () => {
     while (ahead.length < most) {
-      const response = await fetch(ROOT + nextUrl(ahead.at(-1) ?? front));
+      const response = await queue.post("/api/next", behind(ahead.at(-1) ?? front));
       if (!response.ok) break;
       const next = await response.json();
       if (!next.task || next.task.is_training) break;
@@ -292,7 +292,7 @@ async function feedback() {
 
 find("feedback-next").addEventListener("click", moving(async () => {
   ahead = [];
-  const next = await ask("/api/next");
+  const next = await ask("/api/next", {send: {}});
   if (!next.task) {
     location.assign(`${ROOT}/thanks`);
     return;
@@ -350,24 +350,23 @@ find("skip-button").addEventListener("click", skip);
 // --- Begin ----------------------------------------------------------------------------------------
 
 /** Send what an earlier visit left behind, before the item is shown that it may be about. */
-async function begin() {
+const begin = moving(async () => {
+  showProgress();
+  let fresh = {};
   if ((await queue.mine()).length) {
-    showProgress();
     const isSent = await Promise.race([queue.flush(), new Promise(end => setTimeout(end, 4000, false))]);
-    if (isSent) {
-      const isEarlier = /\/work\/\d+$/.test(location.pathname);
-      const fresh = await ask(isEarlier ? `/api/tasks/${session.task.assignment}` : "/api/next", session);
-      if (!fresh.task) {
-        location.assign(`${ROOT}/thanks`);
-        return;
-      }
-      now = front = {...session, ...fresh};
-    }
+    if (isSent && session.task) fresh = await ask(`/api/tasks/${session.task.assignment}`, {fallback: fresh});
+  }
+  if (!session.task) fresh = await ask("/api/next", {send: {}});
+  now = front = {...session, ...fresh};
+  if (!now.task) {
+    location.replace(`${ROOT}/thanks`);
+    return;
   }
   history.replaceState({assignment: now.task.assignment, visited}, "", location.pathname);
   await show(now);
   find("saved").dataset.state ||= "";
-}
+  document.documentElement.dataset.ready = "yes";
+});
 
 await begin();
-document.documentElement.dataset.ready = "yes";

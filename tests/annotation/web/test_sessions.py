@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.testclient import TestClient
-from support.served import SECRET, token_of
+from support.served import SECRET, next_state, token_of
 from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
@@ -63,8 +63,8 @@ def test_an_open_page_saves_nothing_more(store, ends):
     now = store.clock()
     [(token, link)] = make_links(store, days=1)
     join(client, f"/join/{token}")
-    state = client.get("/api/next").json()
-    csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
+    state = next_state(client)
+    csrf = {"X-CSRF-Token": state["csrf"]}
     [person] = everybody(store)
     if ends == "revoked":
         revoke_link(store, link.id)
@@ -174,7 +174,7 @@ def test_every_way_out_has_its_code_and_address(tmp_path):
     store = small_store(tmp_path, prompts=3, people_per_item=1, training=1, completion=WAYS)
     client, person = came(store, 1)
     do_all(store, person, {"label": -1})
-    assert client.get("/work").headers["location"] == "/thanks"
+    assert next_state(client)["task"] is None
     page = client.get("/thanks")
     assert page.status_code == 200 and "SCREEN" in page.text and "?cc=SCREEN" in page.text
     assert "D0NE" not in page.text
@@ -235,8 +235,8 @@ def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, capl
     def away(*_, **__):
         raise AnnotationError("/srv/secret/study.db cannot be reached (host=10.0.0.7)", 503)
 
-    monkeypatch.setattr("pqpp_annotation.store.work.next_item", away)
-    for path in ("/work", "/api/next"):
+    monkeypatch.setattr("pqpp_annotation.store.work.progress_of", away)
+    for path in ("/work", "/thanks"):
         answered = client.get(path)
         assert answered.status_code == 503
         assert "secret" not in answered.text and "10.0.0.7" not in answered.text
@@ -264,7 +264,9 @@ def test_a_study_below_a_prefix(store, taken_off):
     assert joined.headers["location"] == f"{prefix}/work"
     work = client.get(to(f"{prefix}/work"))
     assert f'src="{prefix}/static/work.js"' in work.text
-    state = client.get(to(f"{prefix}/api/next")).json()
+    csrf = client.get(to(f"{prefix}/api/session")).json()["csrf"]
+    asked = client.post(to(f"{prefix}/api/next"), json={}, headers={"X-CSRF-Token": csrf})
+    state = asked.json()
     url = state["task"]["images"][0]["url"]
     assert url.startswith(f"{prefix}/images/") and client.get(to(url)).status_code == 200
     client.cookies.clear()
