@@ -85,7 +85,7 @@ def _add_errors(app: FastAPI) -> None:
         line = visit.language.gettext(line)
         if visit.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
-        return visit.render("problem.html", status, line=line)
+        return visit.render("problem.html", status, line=line, path=visit.path)
 
     @app.exception_handler(Elsewhere)
     def elsewhere(request: Request, error: Elsewhere) -> Response:
@@ -115,7 +115,9 @@ def _add_errors(app: FastAPI) -> None:
             return Visit(request).go(f"/sign-in?next={quote(path)}")
         if line == "Not Found":
             line = gettext_noop("There is no such page.")
-        return tell(request, error.status_code, line)
+        response = tell(request, error.status_code, line)
+        response.headers.update(error.headers or {})
+        return response
 
     @app.exception_handler(OSError)
     def full(request: Request, error: OSError) -> Response:

@@ -37,10 +37,10 @@ def client_of(store, base_url="http://testserver", **how):
 
 
 def join(client, link, **form):
-    page = client.get(link)
+    path = link.partition("?")[0]
+    page = client.get(path, params=form)
     if page.status_code != 200:
         return page
-    path = link.partition("?")[0]
     return client.post(path, data={"csrf": token_of(page), "agree": "yes", **form})
 
 
@@ -121,6 +121,7 @@ def test_many_wrong_links_block_no_right_one(store):
     client = client_of(store)
     codes = [client.get(f"/join/{number}").status_code for number in range(50)]
     assert set(codes[20:]) == {429}
+    assert 0 < int(client.get("/join/0").headers["retry-after"]) <= 600
     links = [f"/join/{token}" for token, _ in make_links(store, 3)]
     assert [join(client_of(store), link).status_code for link in links] == [303] * 3
 
@@ -154,8 +155,14 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
         codes.append(join(browsers[number % 3], link, workerId=f"w{number}").status_code)
     assert codes == [303] * 60 + [429] * 10
     assert join(browsers[0], f"/join/{token}?workerId=w0", workerId="w0").status_code == 303
-    alone = join(browsers[0], f"/join/{token}")
-    assert alone.status_code == 403 and "needs the id" in alone.text
+    csrf = token_of(browsers[0].get("/withdraw"))
+    for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
+        alone = browsers[0].get(f"/join/{token}{ids}")
+        assert alone.status_code == 403 and "Go back to the site that sent you" in alone.text
+        assert "Go to the start" not in alone.text and "<form" not in alone.text
+        sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
+        assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
+    assert len(everybody(store)) == 60
 
 
 WAYS = {"code": "D0NE", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
