@@ -13,37 +13,6 @@ _OF_PERSON = (
 )
 
 
-def progress_rows(watch: Watch) -> Rows:
-    """Give the progress.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["what"] for row in progress_rows(Watch(store))][-1]
-        'alpha'
-        >>> store.close()
-    """
-    look = watch.look()
-    facts = {**vars(look.progress), "places_per_day": look.pace.per_day}
-    facts |= {"days_left": look.pace.days_left, "alpha": look.standings.alpha}
-    for name, value in facts.items():
-        yield {"what": name, "value": None if value != value else value}
-
-
-def days_rows(watch: Watch) -> Rows:
-    """Give the votes a day.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["votes"] for row in days_rows(Watch(store))]
-        [2]
-        >>> store.close()
-    """
-    for day, count in watch.look().days:
-        yield {"day": day.isoformat(), "votes": count}
-
-
 def annotators_rows(watch: Watch) -> Rows:
     """Give what is known of each person.
 
@@ -135,8 +104,6 @@ def mturk_rows(watch: Watch) -> Rows:
 
 
 DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
-    "progress": progress_rows,
-    "votes": days_rows,
     "annotators": annotators_rows,
     "disputes": disputes_rows,
     "payment": payment_rows,

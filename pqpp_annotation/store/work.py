@@ -15,6 +15,7 @@ from pqpp_annotation.store.tables import (
     Answer,
     Asset,
     Assignment,
+    Event,
     Item,
     ItemImage,
     Person,
@@ -373,6 +374,22 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
         raise AnnotationError("a training item cannot be skipped; answer it", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
+
+
+@writes
+def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) -> None:
+    """Keep what a person says is wrong with an item; the last word on it counts.
+
+    Raises:
+        AnnotationError: The item was not given to the person.
+    """
+    item_id = own_assignment(db, allowed_person(db, person_id).id, assignment_id).item_id
+    before = select(Event).where(Event.person_id == person_id, Event.kind == "reported")
+    for event in db.scalars(before).all():
+        if event.detail["item"] == item_id:
+            db.delete(event)
+    detail = {"item": item_id, "text": text.replace("\0", "").strip()}
+    db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
 
 
 @writes_alone

@@ -90,8 +90,14 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         _count(visit, visit.site.new_people, str(link.id), visit.address)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
-        keep_consent(visit.store, person.id)
+        _agree(visit, person)
     return visit.sign_in(home(person), person, link.id)
+
+
+def _agree(visit: Here, person: Person) -> None:
+    """Keep the consent, with the text in the language in which it was read."""
+    text = visit.study.consent or ""
+    keep_consent(visit.store, person.id, visit.language.gettext(text))
 
 
 @pages.get("/sign-in")
@@ -133,7 +139,7 @@ def consent_page(visit: Here) -> Response:
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    keep_consent(visit.store, visit.person().id)
+    _agree(visit, visit.person())
     return visit.go("/work")
 
 

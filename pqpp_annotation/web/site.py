@@ -23,12 +23,12 @@ from pqpp_files.render_page import page_templates
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
-class Elsewhere(Exception):
+class Elsewhere(HTTPException):
     """The person has to be on another page first; `url` is as `Visit.go` takes it."""
 
     def __init__(self, url: str) -> None:
+        super().__init__(401, "another page comes first")
         self.url = url
-        super().__init__(url)
 
 
 class Site:

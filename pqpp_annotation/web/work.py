@@ -130,6 +130,18 @@ def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict
     return {"saved": True, "complete": True}
 
 
+@pages.post("/api/report")
+def take_report(
+    visit: Here,
+    assignment: Annotated[int, Body()],
+    text: Annotated[str, Body(max_length=1000)] = "",
+) -> dict[str, bool]:
+    """Keep that an item is not as it should be, for the owner."""
+    with visit.store.writing() as db:
+        work.report_item(db, visit.sender(db).id, assignment, text)
+    return {"saved": True}
+
+
 @pages.get("/history")
 def history_page(visit: Here) -> Response:
     """Show what was answered."""

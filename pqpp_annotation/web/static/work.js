@@ -346,6 +346,15 @@ find("help-button").addEventListener("click", help);
 find("keys-on").addEventListener("change", ({target}) => (keys.areOn = target.checked));
 find("back-button").addEventListener("click", back);
 find("skip-button").addEventListener("click", skip);
+find("report-button").addEventListener("click", () => {
+  find("report-text").value = find("report").returnValue = "";
+  find("report").showModal();
+});
+find("report").addEventListener("close", async () => {
+  if (find("report").returnValue !== "send") return;
+  await queue.add("/api/report", {assignment: now.task.assignment, text: find("report-text").value});
+  note(gettext("Your report was sent. You can still answer, or skip this item."), "info");
+});
 
 // --- Begin ----------------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
     ("options", "said"),
     [
         ({"url": "study.example"}, r"--url 'study\.example': write it like https://"),
-        ({"root_path": "/a b"}, r"--root-path '/a b': write it like /colours"),
+        ({"url": "https://a.example/a b"}, r"a b': write it like https://"),
         ({"workers": 2}, "SQLite has one process; use PostgreSQL"),
     ],
 )
