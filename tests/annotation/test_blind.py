@@ -135,6 +135,21 @@ def linear(level):
     return level / 12.92 if level <= 0.04045 else ((level + 0.055) / 1.055) ** 2.4
 
 
+@pytest.mark.parametrize("mode", ["RGB", "CMYK"])
+def test_a_profile_for_print_holds_for_cmyk_alone(mode):
+    """The profile, written by hand, shows every ink as mid grey."""
+    lut = b"mft1" + bytes(4) + bytes([4, 3, 2, 0]) + bytes(36) + bytes(range(256)) * 4
+    lut += bytes([128, 128, 128]) * 16 + bytes(range(256)) * 3
+    head = struct.pack(">I4sI4s4s4s", 144 + len(lut), b"lcms", 2 << 24, b"prtr", b"CMYK", b"Lab ")
+    head += bytes(12) + b"acsp" + bytes(28) + struct.pack(">3I", 63190, 65536, 54061) + bytes(48)
+    profile = head + struct.pack(">I4sII", 1, b"A2B0", 144, len(lut)) + lut
+    file, red = io.BytesIO(), Image.new("RGB", (8, 8), (200, 40, 40))
+    red.convert(mode).save(file, "TIFF", icc_profile=profile)
+    _, copy = blind_copy(file.getvalue(), "a.tiff")
+    seen = Image.open(io.BytesIO(copy)).getpixel((0, 0))
+    assert seen == (200, 40, 40) if mode == "RGB" else max(seen) - min(seen) < 4
+
+
 def test_a_linear_image_is_brought_to_srgb_whatever_its_profile_is_called():
     """As Pillow's lcms does it with a linear profile; gAMA by the formula of sRGB."""
     plain = picture()
