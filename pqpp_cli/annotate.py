@@ -427,7 +427,6 @@ class AnnotateServe(StudyFile, Command):
     host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
     port: int = option(8000, "port to listen at")
     url: str | None = option(None, "where people reach it, for all links")
-    root_path: str | None = option(None, "path below which a proxy serves it (default: of --url)")
     workers: int = option(1, "processes; more than one on PostgreSQL only", least=1)
     certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
     key: str | None = option(None, "its key, in PEM form", path="file")

@@ -1,5 +1,6 @@
 """What people said, item by item and person by person, and what the owner decides there."""
 
+import datetime
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,15 @@ from typing import Any
 from sqlalchemy import delete, func, select
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.tables import Adjudication, Answer, Assignment, Item, ItemImage, Person
+from pqpp_annotation.store.tables import (
+    Adjudication,
+    Answer,
+    Assignment,
+    Event,
+    Item,
+    ItemImage,
+    Person,
+)
 from pqpp_annotation.store.transactions import Transaction, reads, writes
 from pqpp_annotation.study.study import Study
 from pqpp_files.foreign.json_values import parse_json
@@ -39,11 +48,16 @@ class JudgedPart:
 
 @dataclass(frozen=True)
 class Case:
-    """An item that is decided on: its prompt, and what people said of each image."""
+    """An item that is decided on: its prompt, and what people said of each image.
+
+    Attributes:
+        reports: Who reported a problem with it, and what was written.
+    """
 
     item: Item
     parts: list[JudgedPart]
     images: Sequence[ItemImage]
+    reports: list[tuple[str, str]]
 
 
 @reads
@@ -83,7 +97,33 @@ def case_of(db: Transaction, item_id: int) -> Case:
     for image in images if db.study.kind.about_image else [None]:
         image_id = image.id if image else None
         parts.append(JudgedPart(image, votes[image_id], decisions.get(image_id)))
-    return Case(item, parts, images)
+    said = [(row["person"], row["text"]) for row in record_of(db) if row["item"] == item_id]
+    return Case(item, parts, images, said)
+
+
+@reads
+def record_of(db: Transaction) -> list[dict[str, Any]]:
+    """Return what happened between people and the study, the earliest first.
+
+    Each row has `when` and `person`; `what`: consented, decided (about the person), reported (a
+    problem with an item) or withdrawn; `item`, its number; `by`, the owner who decided; and
+    `text`: what was agreed to, decided, written, or done with the answers.
+
+    Example:
+        >>> from pqpp_annotation.demo import example_study
+        >>> folder, study, store = example_study(answered=True)
+        >>> record_of(store)
+        []
+        >>> store.close()
+    """
+    query = select(Event, Person.name).join(Person).where(Event.kind != "doubted")
+    rows = []
+    for event, name in db.execute(query.order_by(Event.created, Event.id)):
+        when = datetime.datetime.fromtimestamp(event.created / 1000, datetime.UTC)
+        told = dict.fromkeys(("item", "by", "text"), "") | event.detail
+        told["text"] = told.pop("as", "") or told.pop("mode", "") or told["text"]
+        rows.append({"when": when.isoformat(), "person": name, "what": event.kind, **told})
+    return rows
 
 
 def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:

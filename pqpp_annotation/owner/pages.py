@@ -1,9 +1,8 @@
 """The owner's pages, below /owner: nobody of another role sees any of them."""
 
-import datetime
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form
@@ -12,8 +11,13 @@ from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.languages.language import Language
-from pqpp_annotation.owner.adjudication import answers_of, case_of, choices_of, decide
+from pqpp_annotation.owner.adjudication import (
+    answers_of,
+    case_of,
+    choices_of,
+    decide,
+    record_of,
+)
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
@@ -24,95 +28,7 @@ from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, Visit, from_own_page
 
-MOST_BARS = 60
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A bar for each count, which a template draws as SVG.
-
-    Attributes:
-        title: What it shows.
-        description: What is seen on it, in a sentence.
-        bars: Names and counts.
-    """
-
-    title: str
-    description: str
-    bars: Sequence[tuple[str, int]]
-
-
-def days_chart(days: Sequence[tuple[datetime.date, int]], texts: Language) -> Chart:
-    """Return columns of votes a day; of a week each where there are too many days.
-
-    Example:
-        >>> days_chart(
-        ...     [(datetime.date(2026, 1, 1), 4), (datetime.date(2026, 1, 2), 8)], Language("en")
-        ... ).description
-        '12 votes in 2 days; most on 2026-01-02: 8.'
-    """
-    title, described = texts.gettext("Votes a day"), texts.gettext("No votes yet.")
-    if days:
-        described = texts.ngettext(
-            "%(total)s votes in %(days)s day; most on %(best)s: %(most)s.",
-            "%(total)s votes in %(days)s days; most on %(best)s: %(most)s.",
-            len(days),
-        )
-    if len(days) > MOST_BARS:
-        title = texts.gettext("Votes a week")
-        described = texts.gettext(
-            "%(total)s votes in %(days)s weeks; most in the week from %(best)s: %(most)s."
-        )
-        weeks = [days[n : n + 7] for n in range(0, len(days), 7)]
-        days = [(week[0][0], sum(count for _, count in week)) for week in weeks]
-    best, most = max(days, key=lambda pair: pair[1], default=(None, 0))
-    total = sum(count for _, count in days)
-    described %= {"total": total, "days": len(days), "best": best, "most": most}
-    return Chart(title, described, [(str(day), count) for day, count in days])
-
-
-def kappa_chart(people: Sequence[tuple[float, bool]], what: str, texts: Language) -> Chart:
-    """Return how many people agree how far, in steps of a tenth.
-
-    Args:
-        people: The agreement and whether the person is admitted, of each.
-        what: What the agreement is.
-
-    Example:
-        >>> kappa_chart([(0.8, True), (0.1, False)], "kappa", Language("en")).description
-        '2 people: kappa from 0.10 to 0.80; 1 admitted, 1 not.'
-    """
-    values = [value for value, _ in people]
-    tenths = [min(math.floor(value * 10 + 1e-9), 9) for value in values]
-    columns = [(f"{n / 10:.1f}", tenths.count(n)) for n in range(min([0, *tenths]), 10)]
-    described = texts.gettext("Nobody yet.")
-    if people:
-        good = sum(admitted for _, admitted in people)
-        described = texts.gettext(
-            "%(count)s people: %(what)s from %(low)s to %(high)s; %(good)s admitted, %(bad)s not."
-        ) % {
-            "count": len(people),
-            "what": what,
-            "low": f"{min(values):.2f}",
-            "high": f"{max(values):.2f}",
-            "good": good,
-            "bad": len(people) - good,
-        }
-    return Chart(what[:1].upper() + what[1:], described, columns if people else [])
-
-
-def labels_chart(labels: Sequence[tuple[str, int]], texts: Language) -> Chart:
-    """Return a bar for each label.
-
-    Example:
-        >>> labels_chart([("no", 1), ("yes", 3)], Language("en")).description
-        'no: 25%, yes: 75%.'
-    """
-    total = sum(count for _, count in labels)
-    described = ", ".join(f"{name}: {count / total:.0%}" for name, count in labels)
-    return Chart(texts.gettext("Labels"), f"{described}.", labels)
-
-
+_DAYS = 14  # that the overview shows
 _A_PAGE = 50
 FormText = Annotated[str, Form()]
 
@@ -156,24 +72,18 @@ def _live(
 
 def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
     has_group = any(row.kappa is not None for row in look.people)
-    agreements = [
-        (value, row.is_admitted)
-        for row in look.people
-        if row.role == "annotator"
-        and (value := row.kappa if has_group else row.agreement) is not None
-    ]
-    texts = visit.language
-    what = texts.gettext("kappa with the control group")
-    if not has_group:
-        what = texts.gettext("agreement with the others")
+    judges = [row for row in look.people if row.role == "annotator"]
+    values = [row.kappa if has_group else row.agreement for row in judges]
+    tenths = Counter(math.floor(one * 10 + 1e-9) for one in values if one is not None)
     labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
     left = look.pace.days_left
     return {
-        "days": days_chart(look.days, texts),
-        "kappas": kappa_chart(agreements, what, texts),
-        "labels": labels_chart(labels, texts) if 0 < len(labels) <= 12 else None,
+        "days": look.days[-_DAYS:],
+        "has_group": has_group,
+        "kappas": [(f"{n / 10:.1f}", tenths[n]) for n in sorted(tenths)],
+        "labels": labels if len(labels) <= 12 else [],
         "judged": look.count("admitted") + look.count("refused"),
-        "left": "" if left is None else span(left, texts.gettext),
+        "left": "" if left is None else span(left, visit.language.gettext),
     }
 
 
@@ -191,6 +101,7 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
         pages=last,
         most=DISPUTES,
         words=visit.site.words.label,
+        reported=Counter(row["item"] for row in record_of(visit.store) if row["item"]),
     )
 
 
@@ -250,7 +161,7 @@ def decide_on(
 ) -> Response:
     """Do what the owner decides about a person, or say something to the person."""
     if decision:
-        people.decide_on_person(visit.store, person, decision)
+        people.decide_on_person(visit.store, person, decision, visit.person().name)
     if message is not None:
         people.say(visit.store, message, person)
     return visit.go(f"/owner/people/{person}")
@@ -310,6 +221,8 @@ def _links(visit: Visit, links: list[str]) -> Response:
 @pages.get("/{name}.csv")
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
+    if name == "record":
+        return _csv(visit, name, record_of(visit.store))
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.look(fresh=True)  # a file is kept

@@ -1,6 +1,7 @@
 """Who is let in: links, browsers that are signed in, and how often something may be tried."""
 
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -113,9 +114,13 @@ def redeem_link(
 
 @reads
 def is_known(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> bool:
-    """Say whether a link leads to somebody who is there already."""
-    if not link.is_shared:
-        return link.person_id is not None
+    """Say whether a link leads to somebody who is there already.
+
+    Raises:
+        AnnotationError: An id is missing, or is a placeholder like `{{%PROLIFIC_PID%}}`.
+    """
+    if link.person_id is not None:
+        return True
     key = Person.outside_key == _key_of(db, link, outside)
     return db.scalar(select(Person.id).where(key)) is not None
 
@@ -189,10 +194,11 @@ def _key_of(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> st
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if link.role != "annotator" or (name is None and not link.is_shared):
         return None
-    if name is None:
+    if name is None or re.search(r"[{}%$]", outside[name]):
         raise AnnotationError(
-            "this link needs the id of who follows it (PROLIFIC_PID, workerId, participant_id); "
-            "open it from the site that sent you",
+            "this address does not say who you are: its PROLIFIC_PID, workerId or participant_id "
+            "is missing, or was not filled in. Go back to the site that sent you, and open the "
+            "study there; if you come here again, write to the researcher",
             403,
         )
     return _hashed(f"{db.scalar(select(StudyRow.salt))} {name} {outside[name]}")

@@ -135,10 +135,13 @@ def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str
 
 
 @writes
-def keep_consent(db: Transaction, person_id: int) -> None:
-    """Keep that a person has agreed, and when; the first time counts."""
+def keep_consent(db: Transaction, person_id: int, text: str = "") -> None:
+    """Keep that a person has agreed, when, and to which text; the first time counts."""
     person = person_by_id(db, person_id, lock=True)
-    person.consented = person.consented or db.now()
+    if person.consented is None:
+        person.consented = now = db.now()
+        about = {"kind": "consented", "detail": {"text": text}}
+        db.add(Event(person_id=person_id, created=now, **about))
 
 
 @writes_alone
@@ -221,7 +224,7 @@ _SECOND_LOOK = 600_000  # milliseconds after the first
 
 
 @writes_alone
-def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
+def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "") -> None:
     """Do what the owner decides about a person.
 
     Args:
@@ -230,6 +233,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
             it to the rules again; `stop` gives nothing more out, and `resume` does again; `reopen`
             opens the places alone; `let-in` lets the next browser hold the id behind a shared
             link; `sign-out` ends all sessions.
+        by: The owner's name, for the record.
 
     Raises:
         AnnotationError: The decision is another, or the person is no annotator.
@@ -253,7 +257,8 @@ def decide_on_person(db: Transaction, person_id: int, decision: str) -> None:
         if person.reopened is not None:
             _count_places(db, person, 1)
         person.reopened = person.stopped = None
-    db.add(Event(person_id=person.id, kind="decided", detail={"as": decision}, created=db.now()))
+    detail = {"as": decision, "by": by}
+    db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
 
 
 @writes_alone

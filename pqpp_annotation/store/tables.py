@@ -288,7 +288,10 @@ class Adjudication(StudyTable):
 
 
 class Event(StudyTable):
-    """What happened when: `withdrawn`, what was `decided` about a person, or first `doubted`."""
+    """What happened when: `consented`, `withdrawn`, `decided` about a person, first `doubted`.
+
+    Or a person has `reported` that an item is not as it should be.
+    """
 
     __tablename__ = "event"
     id: Mapped[Key]

@@ -15,6 +15,7 @@ from pqpp_annotation.store.tables import (
     Answer,
     Asset,
     Assignment,
+    Event,
     Item,
     ItemImage,
     Person,
@@ -318,7 +319,7 @@ class PersonProgress:
 
 @dataclass(frozen=True)
 class WayOn:
-    """Why nothing more is given to a person.
+    """Whether more is given to a person, or why not.
 
     Attributes:
         name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
@@ -375,6 +376,22 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 
 
+@writes
+def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) -> None:
+    """Keep what a person says is wrong with an item; the last word on it counts.
+
+    Raises:
+        AnnotationError: The item was not given to the person.
+    """
+    item_id = own_assignment(db, allowed_person(db, person_id).id, assignment_id).item_id
+    before = select(Event).where(Event.person_id == person_id, Event.kind == "reported")
+    for event in db.scalars(before).all():
+        if event.detail["item"] == item_id:
+            db.delete(event)
+    detail = {"item": item_id, "text": text.replace("\0", "").strip()}
+    db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
+
+
 @writes_alone
 def take_item(db: Transaction, person_id: int, item_id: int) -> int:
     """Give a person an item that was done elsewhere, whoever has it; return the assignment.
@@ -421,13 +438,13 @@ def progress_of(db: Transaction, person_id: int) -> PersonProgress:
 
 @reads
 def way_on(db: Transaction, person_id: int) -> WayOn:
-    """Say why nothing more is given to a person; asked when `next_item` gave nothing."""
+    """Say whether more is given to a person, and else why not; reserves nothing."""
     person, now = person_by_id(db, person_id), db.now()
     training = training_state(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
         return WayOn("screened_out")
     done = func.count().filter(Assignment.state == "done")
-    opened = func.count().filter(Assignment.state == "open", Assignment.expires > now)
+    opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
     is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
     if finished and is_over:
@@ -436,6 +453,8 @@ def way_on(db: Transaction, person_id: int) -> WayOn:
         return WayOn("work")
     if db.run(_PAUSED).scalar() is not None:
         return WayOn("paused")
+    if _choose(db, person) is not None:
+        return WayOn("work")
     if person.role == "annotator":
         about = {"person": person_id, "places": db.study.people_per_item, "now": now}
         if (free := db.run(_RESERVED, **about).scalar()) is not None:

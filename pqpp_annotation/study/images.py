@@ -134,6 +134,9 @@ def _in_srgb(image: Image, content: bytes) -> Image:
             mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
             if mode == "L" and _difference(image, image.convert("L").convert("RGB")):
                 return image  # in colour: it is another file's profile
+            stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- it was read above
+            if mode == "CMYK" != stored:
+                return image
             transform = ImageCms.buildTransform(own, ImageCms.createProfile("sRGB"), mode, "RGB")
             steps = range(0, 256, 17)
             colours = bytes(n for red in steps for green in steps for blue in steps

@@ -8,9 +8,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.languages.language import Language
 from pqpp_annotation.protocol.completion import finish_of
-from pqpp_annotation.store.access import check_link, is_known, redeem_link
+from pqpp_annotation.store.access import Limit, check_link, is_known, redeem_link
 from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
 from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
@@ -54,25 +53,30 @@ def _link(visit: Here, token: str) -> Invitation:
     try:
         return check_link(visit.store, token)
     except AnnotationError as error:
-        if error.status == 403 and (wait := visit.site.bad_links.take(visit.address)):
-            raise HTTPException(429, _too_many_tries(visit.language, wait)) from None
+        if error.status == 403:
+            _count(visit, visit.site.bad_links, visit.address)
         raise
 
 
-def _too_many_tries(language: Language, wait: int) -> str:
-    gettext, ngettext = language.gettext, language.ngettext
+def _count(visit: Here, limit: Limit, *keys: str) -> None:
+    """Count an attempt; one too many is refused, and told when to come back."""
+    if not (wait := limit.take(*keys)):
+        return
+    gettext, ngettext = visit.language.gettext, visit.language.ngettext
     if wait < 60:
         when = ngettext("%(count)s second", "%(count)s seconds", wait) % {"count": wait}
     else:
         minutes = -(-wait // 60)
         when = ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
-    return gettext("Too many tries. Try again in %(when)s.") % {"when": when}
+    line = gettext("Too many tries. Try again in %(when)s.") % {"when": when}
+    raise HTTPException(429, line, {"Retry-After": str(wait)})
 
 
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
     link = _link(visit, token)
+    is_known(visit.store, link, ids.given())  # or is told that the id is missing
     page = visit.render("join.html", ids=ids.given(), is_shared=link.is_shared, role=link.role)
     return visit.mark_browser(page)
 
@@ -82,16 +86,18 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
     """Sign in by a link."""
     visit.check_csrf(form.csrf)
     link, ids = _link(visit, token), form.given()
-    if (
-        link.is_shared
-        and not is_known(visit.store, link, ids)
-        and (wait := visit.site.new_people.take(str(link.id), visit.address))
-    ):
-        raise HTTPException(429, _too_many_tries(visit.language, wait))
+    if link.is_shared and not is_known(visit.store, link, ids):
+        _count(visit, visit.site.new_people, str(link.id), visit.address)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
-        keep_consent(visit.store, person.id)
+        _agree(visit, person)
     return visit.sign_in(home(person), person, link.id)
+
+
+def _agree(visit: Here, person: Person) -> None:
+    """Keep the consent, with the text in the language in which it was read."""
+    text = visit.study.consent or ""
+    keep_consent(visit.store, person.id, visit.language.gettext(text))
 
 
 @pages.get("/sign-in")
@@ -105,12 +111,8 @@ def sign_in(visit: Here, name: ShortText, password: ShortText, next: ShortText =
     """Sign in by name and password."""
     # Counted before it is looked at: of many at once no more are verified than are allowed.
     limits = {visit.site.bad_names: name, visit.site.bad_addresses: visit.address}
-    wait = 0
     for limit, key in limits.items():
-        wait = wait or limit.take(key)
-    if wait:
-        problem = _too_many_tries(visit.language, wait)
-        return visit.render("sign_in.html", 429, problem=problem, name=name, next=next)
+        _count(visit, limit, key)
     person = verify_password(visit.store, name, password)
     if person is None:
         problem = visit.language.gettext("This name and this password do not go together.")
@@ -137,7 +139,7 @@ def consent_page(visit: Here) -> Response:
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    keep_consent(visit.store, visit.person().id)
+    _agree(visit, visit.person())
     return visit.go("/work")
 
 

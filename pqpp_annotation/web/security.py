@@ -54,6 +54,8 @@ class Guard:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
+        if scope["method"] == "HEAD":  # the server leaves the body out
+            scope = {**scope, "method": "GET"}
         scope["root_path"] = root = self._root
         if root and not f"{scope['path']}/".startswith(f"{root}/"):  # the proxy has taken it off
             scope["path"] = root + scope["path"]
@@ -81,7 +83,7 @@ class Guard:
 
 def _refusal(scope: Scope) -> ASGIApp | None:
     """Return the answer to a request that goes no further, None where it may go on."""
-    if scope["method"] in ("GET", "HEAD"):
+    if scope["method"] == "GET":
         return None
     headers = Headers(scope=scope)
     length = headers.get("content-length", "")

@@ -32,7 +32,7 @@ from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
-from pqpp_annotation.web.site import PACKAGE, Elsewhere, Here, Site, Visit
+from pqpp_annotation.web.site import PACKAGE, Here, Site, Visit
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.write_beside import is_full
 
@@ -85,14 +85,7 @@ def _add_errors(app: FastAPI) -> None:
         line = visit.language.gettext(line)
         if visit.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
-        return visit.render("problem.html", status, line=line)
-
-    @app.exception_handler(Elsewhere)
-    def elsewhere(request: Request, error: Elsewhere) -> Response:
-        visit = Visit(request)
-        if visit.path.startswith("/api/"):
-            return JSONResponse({"error": "another page comes first", "go": error.url}, 401)
-        return visit.go(error.url)
+        return visit.render("problem.html", status, line=line, path=visit.path)
 
     @app.exception_handler(AnnotationError)
     def known(request: Request, error: AnnotationError) -> Response:
@@ -112,10 +105,12 @@ def _add_errors(app: FastAPI) -> None:
     def http(request: Request, error: HTTPException) -> Response:
         path, line = Visit(request).path, str(error.detail)
         if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
-            return Visit(request).go(f"/sign-in?next={quote(path)}")
+            return Visit(request).go(getattr(error, "url", f"/sign-in?next={quote(path)}"))
         if line == "Not Found":
             line = gettext_noop("There is no such page.")
-        return tell(request, error.status_code, line)
+        response = tell(request, error.status_code, line)
+        response.headers.update(error.headers or {})
+        return response
 
     @app.exception_handler(OSError)
     def full(request: Request, error: OSError) -> Response:
@@ -149,7 +144,6 @@ def serve(
     port: int = 8000,
     *,
     url: str | None = None,
-    root_path: str | None = None,
     workers: int = 1,
     allows_http: bool = False,
     certificate: str | None = None,
@@ -160,10 +154,8 @@ def serve(
     Args:
         path: The study file.
         host: The address to listen at; this machine's own by default.
-        url: Where people reach it; kept for the links that are made. If left out, this machine's
-            name where the host is all addresses, else the host.
-        root_path: What stands before every path, where a proxy serves it below a prefix; the path
-            of `url` if left out.
+        url: Where people reach it, below a prefix too; kept for the links that are made. If left
+            out, this machine's name where the host is all addresses, else the host.
         workers: Processes that serve; more than one needs PostgreSQL.
         allows_http: Let people sign in over a network without TLS.
         certificate: File of a TLS certificate with its chain, in PEM form.
@@ -175,11 +167,9 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
-    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
         raise AnnotationError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
-    root = (urlsplit(url or "").path if root_path is None else root_path).rstrip("/")
-    if root and not re.fullmatch(r"(/[\w.~-]+)+", root):
-        raise AnnotationError(f"--root-path {root!r:.80}: write it like /colours")
+    root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())

@@ -9,6 +9,7 @@ from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from pqpp_annotation.errors import AnnotationError
+from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.languages.language import Language, languages_of, wanted_language
 from pqpp_annotation.owner.overview import Watch
 from pqpp_annotation.owner.words import Words, number, percent
@@ -22,12 +23,12 @@ from pqpp_files.render_page import page_templates
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
-class Elsewhere(Exception):
+class Elsewhere(HTTPException):
     """The person has to be on another page first; `url` is as `Visit.go` takes it."""
 
     def __init__(self, url: str) -> None:
+        super().__init__(401, "another page comes first")
         self.url = url
-        super().__init__(url)
 
 
 class Site:
@@ -54,7 +55,7 @@ class Site:
         self.templates.policies["ext.i18n.trimmed"] = True
         self.templates.add_extension("jinja2.ext.i18n")
         self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
-        self.title = study.title or study.task.get("question") or study.name
+        self.title = study.title or study.task.get("question") or gettext_noop("Judge images")
         self.templates.globals |= {"study": study}
         self.languages = languages_of(study.root)
         if (study.language or "en").lower() not in self.languages:

@@ -38,38 +38,27 @@ class AnswerSent(BaseModel):
 
 
 @pages.get("/work")
-def work_page(visit: Here) -> Response:
-    """Show the next item."""
-    with visit.store.writing(alone=True) as db:
-        person = visit.worker(db)
-        return _judging(visit, db, person, work.next_item(db, person.id))
-
-
 @pages.get("/work/{assignment}")
-def earlier_work_page(visit: Here, assignment: int) -> Response:
-    """Show an item that the person was given before."""
+def work_page(visit: Here, assignment: int | None = None) -> Response:
+    """Show an item that the person was given before; else the script asks for the next one."""
+    kind = visit.study.kind
     with visit.store.reading() as db:
         person = visit.worker(db)
-        return _judging(visit, db, person, work.shown_item(db, person.id, assignment))
-
-
-def _judging(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> Response:
-    if shown is None:
-        return visit.go("/thanks")
-    kind = visit.study.kind
-    return visit.render(
-        "work.html",
-        state=_state(visit, db, person, shown),
-        kind=kind.name,
-        kind_style=(kind.folder / "page.css").is_file(),
-        messages=[*filter(None, (message_to_all(db), person.message))],
-    )
+        shown = None if assignment is None else work.shown_item(db, person.id, assignment)
+        return visit.render(
+            "work.html",
+            state=_state(visit, db, person, shown),
+            kind=kind.name,
+            kind_style=(kind.folder / "page.css").is_file(),
+            messages=[*filter(None, (message_to_all(db), person.message))],
+        )
 
 
 def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict[str, Any]:
     """Return what a page knows of an item, None where there is none, and of the way there."""
     return {
         "study": visit.study.name,
+        "kind": visit.study.kind.name,
         "who": _who(person),
         "task": None if shown is None else ShownTask(visit, person, shown).for_page(),
         "progress": asdict(work.progress_of(db, person.id)),
@@ -83,11 +72,11 @@ def session(visit: Here) -> dict[str, str]:
     return {"who": _who(visit.worker()), "csrf": visit.csrf}
 
 
-@pages.get("/api/next")
-def next_task(visit: Here, after: int | None = None) -> Response:
-    """Tell the next item, or what comes behind an assignment."""
+@pages.post("/api/next")
+def next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
+    """Reserve and tell the next item, or what comes behind an assignment."""
     with visit.store.writing(alone=True) as db:
-        person = visit.worker(db)
+        person = visit.sender(db)
         state = _state(visit, db, person, work.next_item(db, person.id, after=after))
     return JSONResponse(state)
 
@@ -141,6 +130,18 @@ def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict
     return {"saved": True, "complete": True}
 
 
+@pages.post("/api/report")
+def take_report(
+    visit: Here,
+    assignment: Annotated[int, Body()],
+    text: Annotated[str, Body(max_length=1000)] = "",
+) -> dict[str, bool]:
+    """Keep that an item is not as it should be, for the owner."""
+    with visit.store.writing() as db:
+        work.report_item(db, visit.sender(db).id, assignment, text)
+    return {"saved": True}
+
+
 @pages.get("/history")
 def history_page(visit: Here) -> Response:
     """Show what was answered."""
@@ -156,8 +157,7 @@ def thanks_page(visit: Here) -> Response:
     person = visit.worker()
     visit.site.watch.notice()
     progress = work.progress_of(visit.store, person.id)
-    shown = work.next_item(visit.store, person.id)
-    way = work.way_on(visit.store, person.id) if shown is None else work.WayOn("work")
+    way = work.way_on(visit.store, person.id)
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
@@ -202,7 +202,6 @@ class ShownTask:
         ]
         return {
             "assignment": shown.assignment,
-            "kind": study.kind.name,
             "is_training": shown.purpose == "training",
             "prompt": shown.prompt,
             "images": images,

@@ -42,7 +42,8 @@ class Browser:
 
     def judge(self):
         """Do one item; nothing where there is none."""
-        answered = self.http.get(f"{self.base}/api/next")
+        headers = {"X-CSRF-Token": self.csrf, "Origin": self.base.removesuffix(ROOT)}
+        answered = self.http.post(f"{self.base}/api/next", json={}, headers=headers)
         assert answered.status_code == 200, answered.text
         task = answered.json()["task"]
         if task is None:
@@ -59,7 +60,6 @@ class Browser:
                 "value": {"label": 2},
                 "seconds": 2.0,
             }
-            headers = {"X-CSRF-Token": self.csrf, "Origin": self.base.removesuffix(ROOT)}
             taken = self.http.post(f"{self.base}/api/answers", json=answer, headers=headers)
             assert taken.status_code == 200, taken.text
 

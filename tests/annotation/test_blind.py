@@ -13,6 +13,7 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 from starlette.testclient import TestClient
 from support.kinds import vote
+from support.served import next_state
 from support.studies import write_table
 
 from pqpp_annotation.kinds import task_kind
@@ -132,6 +133,21 @@ def test_a_profile_is_brought_to_srgb():
 
 def linear(level):
     return level / 12.92 if level <= 0.04045 else ((level + 0.055) / 1.055) ** 2.4
+
+
+@pytest.mark.parametrize("mode", ["RGB", "CMYK"])
+def test_a_profile_for_print_holds_for_cmyk_alone(mode):
+    """The profile, written by hand, shows every ink as mid grey."""
+    lut = b"mft1" + bytes(4) + bytes([4, 3, 2, 0]) + bytes(36) + bytes(range(256)) * 4
+    lut += bytes([128, 128, 128]) * 16 + bytes(range(256)) * 3
+    head = struct.pack(">I4sI4s4s4s", 144 + len(lut), b"lcms", 2 << 24, b"prtr", b"CMYK", b"Lab ")
+    head += bytes(12) + b"acsp" + bytes(28) + struct.pack(">3I", 63190, 65536, 54061) + bytes(48)
+    profile = head + struct.pack(">I4sII", 1, b"A2B0", 144, len(lut)) + lut
+    file, red = io.BytesIO(), Image.new("RGB", (8, 8), (200, 40, 40))
+    red.convert(mode).save(file, "TIFF", icc_profile=profile)
+    _, copy = blind_copy(file.getvalue(), "a.tiff")
+    seen = Image.open(io.BytesIO(copy)).getpixel((0, 0))
+    assert seen == (200, 40, 40) if mode == "RGB" else max(seen) - min(seen) < 4
 
 
 def test_a_linear_image_is_brought_to_srgb_whatever_its_profile_is_called():
@@ -258,10 +274,10 @@ def test_no_byte_of_a_whole_sitting_tells_the_model_or_the_control(tmp_path):
 
     purposes = set()
     for number in range(6):
-        page = get("/work").text
-        state = json.loads(re.search(r'id="state">(.*?)</script>', page)[1])
-        get("/api/next")
-        get(f"/api/next?after={state['task']['assignment']}")
+        get("/work")
+        state = next_state(client)
+        ahead = next_state(client, after=state["task"]["assignment"])
+        sent.append(json.dumps([state, ahead]).encode())
         purposes.add(state["task"].get("purpose"))
         for place, image in enumerate(state["task"]["images"]):
             answered = get(image["url"])
@@ -292,8 +308,7 @@ def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
     names, first = [], 0
     for _ in range(6):
         client = client_of(store)
-        page = client.get("/work").text
-        task = json.loads(re.search(r'id="state">(.*?)</script>', page)[1])["task"]
+        task = next_state(client)["task"]
         ids = [image["id"] for image in task["images"]]
         names.append(frozenset(ids))
         with store.reading() as db:
@@ -318,12 +333,7 @@ def test_a_preference_keeps_its_meaning_under_random_names(tmp_path):
     store = open_store(study)
     for number in range(2):
         client = client_of(store)
-        while True:
-            page = client.get("/work")
-            if page.status_code == 303:
-                break
-            state = json.loads(re.search(r'id="state">(.*?)</script>', page.text)[1])
-            task = state["task"]
+        while task := (state := next_state(client))["task"]:
             letter = dict(zip(sorted(one["id"] for one in task["images"]), "ab", strict=True))
             # Everybody prefers the darker one, which is sdxl's.
             blues = {
@@ -385,8 +395,7 @@ def test_copies_are_named_by_their_content_and_made_again_when_lost(tmp_path):
     for path in copies:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == path.name
     client = client_of(store)
-    state = re.search(r'id="state">(.*?)</script>', client.get("/work").text)[1]
-    url = json.loads(state)["task"]["images"][0]["url"]
+    url = next_state(client)["task"]["images"][0]["url"]
     before = client.get(url).content
     for path in copies:
         path.write_bytes(b"other")

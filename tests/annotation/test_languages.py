@@ -84,7 +84,7 @@ def test_pages_speak_the_language_of_the_browser(visit):
     assert "0.5 EUR je Prompt" in page and "1 Prompt<" in page
     assert consent in page  # the study's own words are not ours to translate
     assert "dieser Link ist unbekannt" in visit("/join/wrong").replace("Dieser", "dieser")
-    assert '"error":"diese Studie' not in visit("/api/next", "en")
+    assert '"error":"diese Studie' not in visit("/api/session", "en")
     assert '<html lang="en"' in visit("/join/TOKEN", "fr")
 
 

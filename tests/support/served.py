@@ -23,6 +23,13 @@ def token_of(page) -> str:
     return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
 
 
+def next_state(client, headers=None, **sent):
+    """What a page is told when its script asks for the next item, and the token of the session."""
+    told = client.get("/api/session").json()
+    headers = {"X-CSRF-Token": told["csrf"]} | (headers or {})
+    return told | client.post("/api/next", json=sent, headers=headers).json()
+
+
 @dataclass
 class Served:
     """A study with its server.

@@ -132,18 +132,23 @@ export class Queue {
     }
   }
 
+  /** Send JSON at once, with the session's token. */
+  post(path, body) {
+    const text = JSON.stringify(body);
+    return fetch(ROOT + path, {
+      method: "POST",
+      headers: {"Content-Type": "application/json", "X-CSRF-Token": this.#session.csrf},
+      body: text,
+      keepalive: text.length < LARGEST_KEPT_ALIVE,
+      signal: AbortSignal.timeout(30_000),
+    });
+  }
+
   /** Send one; {result} or {problem} when the server has decided, else {state} or {again}. */
   async #send({path, body}) {
-    const text = JSON.stringify(body);
     let response;
     try {
-      response = await fetch(ROOT + path, {
-        method: "POST",
-        headers: {"Content-Type": "application/json", "X-CSRF-Token": this.#session.csrf},
-        body: text,
-        keepalive: text.length < LARGEST_KEPT_ALIVE,
-        signal: AbortSignal.timeout(30_000),
-      });
+      response = await this.post(path, body);
     } catch {
       return {state: "offline"};
     }

@@ -11,7 +11,7 @@ const IDLE = 600_000; // a longer pause is no time spent
 const find = id => document.getElementById(id);
 const page = find("page");
 const session = JSON.parse(find("state").textContent);
-const {start} = await import(`${ROOT}/static/kinds/${session.task.kind}/page.js`);
+const {start} = await import(`${ROOT}/static/kinds/${session.kind}/page.js`);
 
 let now = session; // {task, progress, training} that is shown
 let front = session; // the furthest one; earlier ones are looked at again behind it
@@ -96,6 +96,7 @@ async function show(next) {
     }
   }
   find("feedback").hidden = true;
+  find("next").disabled = false;
   if (find("banner").dataset.kind !== "warn") note("");
   if (task.is_training) note(gettext("Practice: after each one you see what was meant."), "info");
   showProgress();
@@ -106,7 +107,7 @@ async function show(next) {
   find("task").dataset.assignment = task.assignment;
   find("back-button").disabled = visited.length === 0;
   find("task").focus({preventScroll: true});
-  scrollTo(0, 0);
+  find("task").scrollTo(0, 0);
   lookAhead();
 }
 
@@ -128,7 +129,7 @@ function api(task, signal) {
     return active / 1000;
   };
   return {
-    root: find("task"),
+    root: find("main"),
     signal,
     who: session.who, // drafts of other people and studies stand beside
     say,
@@ -197,7 +198,7 @@ function count(what) {
 
 async function forward() {
   const from = now;
-  const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, front);
+  const next = now === front ? await afterFront() : await ask(`/api/tasks/${front.task.assignment}`, {fallback: front});
   if (now !== from) return;
   if (!next?.task) {
     location.assign(`${ROOT}/thanks`);
@@ -212,20 +213,20 @@ async function forward() {
 async function afterFront() {
   await fetching;
   const {progress} = now;
-  const ready = ahead.shift() ?? (now.task.is_training === false && await ask(nextUrl(now)));
+  const ready = ahead.shift() ?? (now.task.is_training === false && await ask("/api/next", {send: behind(now)}));
   if (ready?.task) return {...ready, progress: {...ready.progress, ...progress}};
   await queue.flush();
   if ((await queue.mine()).length) throw new Error("offline");
-  return ask("/api/next");
+  return ask("/api/next", {send: {}});
 }
 
-const nextUrl = state => `/api/next?after=${state.task.assignment}`;
+const behind = state => ({after: state.task.assignment});
 
-/** Fetch JSON; `fallback` where there is no connection. */
-async function ask(url, fallback = null) {
+/** Fetch JSON, of an address or for what is sent to it; `fallback` where there is no connection. */
+async function ask(url, {send = null, fallback = null} = {}) {
   let response;
   try {
-    response = await fetch(ROOT + url, {signal: AbortSignal.timeout(20_000)});
+    response = await (send ? queue.post(url, send) : fetch(ROOT + url, {signal: AbortSignal.timeout(20_000)}));
     if (response.status >= 500) throw new Error(String(response.status));
   } catch (error) {
     if (fallback) return fallback;
@@ -243,7 +244,7 @@ function lookAhead() {
   const most = study_total - study_done > NEAR_THE_END ? MOST_AHEAD : 1;
   fetching = (async () => {
     while (ahead.length < most) {
-      const response = await fetch(ROOT + nextUrl(ahead.at(-1) ?? front));
+      const response = await queue.post("/api/next", behind(ahead.at(-1) ?? front));
       if (!response.ok) break;
       const next = await response.json();
       if (!next.task || next.task.is_training) break;
@@ -277,7 +278,7 @@ async function feedback() {
   if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over; from now on it counts.")}`;
   else if (told.is_over && tries_left > 1) text += ` ${gettext("That was not enough: practice starts once more.")}`;
   item.handle.mark?.(told.expected);
-  for (const control of find("task").querySelectorAll(".panel :is(button, input, textarea)")) {
+  for (const control of find("main").querySelectorAll(".panel :is(button, input), #next")) {
     control.disabled = true;
   }
   note("");
@@ -291,7 +292,7 @@ async function feedback() {
 
 find("feedback-next").addEventListener("click", moving(async () => {
   ahead = [];
-  const next = await ask("/api/next");
+  const next = await ask("/api/next", {send: {}});
   if (!next.task) {
     location.assign(`${ROOT}/thanks`);
     return;
@@ -345,28 +346,36 @@ find("help-button").addEventListener("click", help);
 find("keys-on").addEventListener("change", ({target}) => (keys.areOn = target.checked));
 find("back-button").addEventListener("click", back);
 find("skip-button").addEventListener("click", skip);
+find("report-button").addEventListener("click", () => {
+  find("report-text").value = find("report").returnValue = "";
+  find("report").showModal();
+});
+find("report").addEventListener("close", async () => {
+  if (find("report").returnValue !== "send") return;
+  await queue.add("/api/report", {assignment: now.task.assignment, text: find("report-text").value});
+  note(gettext("Your report was sent. You can still answer, or skip this item."), "info");
+});
 
 // --- Begin ----------------------------------------------------------------------------------------
 
 /** Send what an earlier visit left behind, before the item is shown that it may be about. */
-async function begin() {
+const begin = moving(async () => {
+  showProgress();
+  let fresh = {};
   if ((await queue.mine()).length) {
-    showProgress();
     const isSent = await Promise.race([queue.flush(), new Promise(end => setTimeout(end, 4000, false))]);
-    if (isSent) {
-      const isEarlier = /\/work\/\d+$/.test(location.pathname);
-      const fresh = await ask(isEarlier ? `/api/tasks/${session.task.assignment}` : "/api/next", session);
-      if (!fresh.task) {
-        location.assign(`${ROOT}/thanks`);
-        return;
-      }
-      now = front = {...session, ...fresh};
-    }
+    if (isSent && session.task) fresh = await ask(`/api/tasks/${session.task.assignment}`, {fallback: fresh});
+  }
+  if (!session.task) fresh = await ask("/api/next", {send: {}});
+  now = front = {...session, ...fresh};
+  if (!now.task) {
+    location.replace(`${ROOT}/thanks`);
+    return;
   }
   history.replaceState({assignment: now.task.assignment, visited}, "", location.pathname);
   await show(now);
   find("saved").dataset.state ||= "";
-}
+  document.documentElement.dataset.ready = "yes";
+});
 
 await begin();
-document.documentElement.dataset.ready = "yes";

@@ -82,7 +82,7 @@ def test_a_finger_is_enough(serve, visitor):
     page.locator(".choice").nth(0).tap()
     page.locator(".choice").nth(1).tap()
     saved(page)
-    page.locator("#task .primary").tap()
+    page.locator("#next").tap()
     page.wait_for_url("**/thanks")
     assert sorted(labels(served)) == [1, 2]
 

@@ -6,13 +6,13 @@ import re
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
-from support.served import SECRET, token_of
-from support.studies import small_store
+from support.served import SECRET, next_state, token_of
+from support.studies import rows, small_store
 
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.people import add_person, everybody
-from pqpp_annotation.store.tables import Asset
+from pqpp_annotation.store.tables import Asset, Assignment
 from pqpp_annotation.web.serve import create_app
 
 
@@ -49,14 +49,6 @@ def join(client, link=None, **form):
     return client.post(link.partition("?")[0], data=form)
 
 
-def state_of(client):
-    """What the page of judging tells its script."""
-    import json
-
-    page = client.get("/work")
-    return json.loads(re.search(r'id="state">(.*?)</script>', page.text)[1])
-
-
 def send(client, state, image, value, name="a" * 16, **headers):
     """Send an answer as the script does."""
     return client.post(
@@ -88,11 +80,26 @@ def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
     assert len(everybody(client.store)) == 1
 
 
+def test_looking_reserves_nothing(make_client):
+    client = make_client()
+    join(client)
+    paths = ("/work", "/thanks", "/history", "/static/work.js", "/owner", "/none", "/health")
+    for path in paths:
+        seen, head = client.get(path), client.head(path)
+        assert (head.status_code, head.text) == (seen.status_code, ""), path
+        assert head.headers["content-type"] == seen.headers["content-type"]
+    assert "There is more to judge" in client.get("/thanks").text
+    assert client.get("/api/next").status_code == 405 and not rows(client.store, Assignment)
+    next_state(client)
+    assert len(rows(client.store, Assignment)) == 1
+
+
 def test_consent_comes_before_anything(make_client):
     client = make_client(consent="Agree?")
     join(client, agree="")
     assert client.get("/work").headers["location"] == "/consent"
-    assert client.get("/api/next").status_code == 401
+    csrf = {"X-CSRF-Token": token_of(client.get("/consent"))}
+    assert client.post("/api/next", json={}, headers=csrf).status_code == 401
     page = client.get("/consent")
     client.post("/consent", data={"csrf": token_of(page)})
     assert client.get("/work").status_code == 200
@@ -141,7 +148,7 @@ def test_passwords(make_client):
 def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_client):
     client = make_client()
     join(client)
-    state = state_of(client)
+    state = next_state(client)
     images = [image["id"] for image in state["task"]["images"]]
     first = send(client, state, images[0], {"label": 2})
     assert first.json() == {"saved": True, "complete": False}
@@ -150,7 +157,7 @@ def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_cli
     assert again.json() == {"saved": True, "complete": False}
     assert count_answers(client.store) == 1
     assert send(client, state, images[1], {"label": 1}, "b" * 16).json()["complete"]
-    assert state_of(client)["task"]["assignment"] != state["task"]["assignment"]
+    assert next_state(client)["task"]["assignment"] != state["task"]["assignment"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +176,7 @@ def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_cli
 def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, code):
     client = make_client()
     join(client)
-    state = state_of(client)
+    state = next_state(client)
     sent = {
         "client_id": "c" * 16,
         "assignment": state["task"]["assignment"],
@@ -186,7 +193,7 @@ def test_an_answer_that_does_not_fit_is_told_in_one_line(make_client, change, co
 def test_a_page_without_its_token_can_send_nothing(make_client):
     client = make_client()
     join(client)
-    state = state_of(client)
+    state = next_state(client)
     image = state["task"]["images"][0]["id"]
     assert send(client, state | {"csrf": "x"}, image, {"label": 2}).status_code == 401
     for path in ("/sign-out", "/consent", "/withdraw"):
@@ -202,7 +209,7 @@ def test_a_page_without_its_token_can_send_nothing(make_client):
 def test_another_site_can_send_nothing(make_client, headers):
     client = make_client()
     join(client)
-    state = state_of(client)
+    state = next_state(client)
     image = state["task"]["images"][0]["id"]
     assert send(client, state, image, {"label": 2}, **headers).status_code == 403
     own = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
@@ -251,7 +258,7 @@ def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client
     url = "/images/1/" + "0" * 24
     assert client.get(url).status_code == 303 or client.get(url).status_code == 401
     join(client)
-    image = state_of(client)["task"]["images"][0]
+    image = next_state(client)["task"]["images"][0]
     answer = client.get(image["url"])
     assert answer.status_code == 200 and answer.headers["content-type"] == "image/jpeg"
     assert "immutable" in answer.headers["cache-control"]
@@ -268,7 +275,7 @@ def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client
 def test_an_image_that_was_changed_is_not_shown(make_client, tmp_path):
     client = make_client()
     join(client)
-    image = state_of(client)["task"]["images"][0]
+    image = next_state(client)["task"]["images"][0]
     for path in [*tmp_path.glob("*-shown/*/*"), *tmp_path.glob("images/*")]:
         path.write_bytes(path.read_bytes() + b"more")
     assert client.get(image["url"]).status_code == 404
@@ -280,7 +287,7 @@ def test_an_image_that_was_changed_is_not_shown(make_client, tmp_path):
 def test_nobody_sees_what_is_anothers(make_client):
     client = make_client()
     join(client)
-    mine = state_of(client)
+    mine = next_state(client)
     send(client, mine, mine["task"]["images"][0]["id"], {"label": 2})
     client.cookies.clear()
     join(client)
@@ -297,7 +304,7 @@ def test_leaving_ends_every_session(make_client):
     join(client, link)
     other = make_client(store=client.store)
     join(other, link)
-    state = state_of(client)
+    state = next_state(client)
     send(client, state, state["task"]["images"][0]["id"], {"label": 2})
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
     answer = client.post("/withdraw", data=form)
@@ -327,7 +334,7 @@ def test_no_log_holds_a_token_or_a_password(make_client, caplog):
 def test_a_full_disk_is_told_and_nothing_is_called_saved(make_client, monkeypatch):
     client = make_client()
     join(client)
-    state = state_of(client)
+    state = next_state(client)
 
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -79,7 +79,7 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
     ("options", "said"),
     [
         ({"url": "study.example"}, r"--url 'study\.example': write it like https://"),
-        ({"root_path": "/a b"}, r"--root-path '/a b': write it like /colours"),
+        ({"url": "https://a.example/a b"}, r"a b': write it like https://"),
         ({"workers": 2}, "SQLite has one process; use PostgreSQL"),
     ],
 )
@@ -107,15 +107,19 @@ def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monke
             cookies = dict(client.cookies)
 
         def next_states():  # by connections of their own, which either process takes
-            return [httpx.get(f"{base}/api/next", cookies=cookies).json() for _ in range(12)]
+            asked = (
+                httpx.post(f"{base}/api/next", json={}, cookies=cookies, headers=headers)
+                for _ in range(12)
+            )
+            return [answered.json() for answered in asked]
 
+        headers = {"X-CSRF-Token": httpx.get(f"{base}/api/session", cookies=cookies).json()["csrf"]}
         first = {state["task"]["assignment"] for state in next_states()}
         assert len(first) == 1
         more = tmp_path / "more.csv"
         more.write_text("prompt_id,prompt,image\nnew,What was added.,0-sdxl.png\n")
         assert add_prompts(store.study, more) == 1
         assert {state["progress"]["study_total"] for state in next_states()} == {2}
-        headers = {"X-CSRF-Token": httpx.get(f"{base}/api/session", cookies=cookies).json()["csrf"]}
         skipped = {"assignment": first.pop()}
         httpx.post(f"{base}/api/skip", json=skipped, cookies=cookies, headers=headers)
         for state in next_states():

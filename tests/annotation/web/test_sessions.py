@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from starlette.testclient import TestClient
-from support.served import SECRET, token_of
+from support.served import SECRET, next_state, token_of
 from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
@@ -36,10 +36,10 @@ def client_of(store, base_url="http://testserver", **how):
 
 
 def join(client, link, **form):
-    page = client.get(link)
+    path = link.partition("?")[0]
+    page = client.get(path, params=form)
     if page.status_code != 200:
         return page
-    path = link.partition("?")[0]
     return client.post(path, data={"csrf": token_of(page), "agree": "yes", **form})
 
 
@@ -62,8 +62,8 @@ def test_an_open_page_saves_nothing_more(store, ends):
     now = store.clock()
     [(token, link)] = make_links(store, days=1)
     join(client, f"/join/{token}")
-    state = client.get("/api/next").json()
-    csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
+    state = next_state(client)
+    csrf = {"X-CSRF-Token": state["csrf"]}
     [person] = everybody(store)
     if ends == "revoked":
         revoke_link(store, link.id)
@@ -120,6 +120,7 @@ def test_many_wrong_links_block_no_right_one(store):
     client = client_of(store)
     codes = [client.get(f"/join/{number}").status_code for number in range(50)]
     assert set(codes[20:]) == {429}
+    assert 0 < int(client.get("/join/0").headers["retry-after"]) <= 600
     links = [f"/join/{token}" for token, _ in make_links(store, 3)]
     assert [join(client_of(store), link).status_code for link in links] == [303] * 3
 
@@ -153,8 +154,14 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
         codes.append(join(browsers[number % 3], link, workerId=f"w{number}").status_code)
     assert codes == [303] * 60 + [429] * 10
     assert join(browsers[0], f"/join/{token}?workerId=w0", workerId="w0").status_code == 303
-    alone = join(browsers[0], f"/join/{token}")
-    assert alone.status_code == 403 and "needs the id" in alone.text
+    csrf = token_of(browsers[0].get("/withdraw"))
+    for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
+        alone = browsers[0].get(f"/join/{token}{ids}")
+        assert alone.status_code == 403 and "Go back to the site that sent you" in alone.text
+        assert "Go to the start" not in alone.text and "<form" not in alone.text
+        sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
+        assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
+    assert len(everybody(store)) == 60
 
 
 WAYS = {"code": "D0NE", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
@@ -173,7 +180,7 @@ def test_every_way_out_has_its_code_and_address(tmp_path):
     store = small_store(tmp_path, prompts=3, people_per_item=1, training=1, completion=WAYS)
     client, person = came(store, 1)
     do_all(store, person, {"label": -1})
-    assert client.get("/work").headers["location"] == "/thanks"
+    assert next_state(client)["task"] is None
     page = client.get("/thanks")
     assert page.status_code == 200 and "SCREEN" in page.text and "?cc=SCREEN" in page.text
     assert "D0NE" not in page.text
@@ -246,8 +253,8 @@ def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, capl
     def away(*_, **__):
         raise AnnotationError("/srv/secret/study.db cannot be reached (host=10.0.0.7)", 503)
 
-    monkeypatch.setattr("pqpp_annotation.store.work.next_item", away)
-    for path in ("/work", "/api/next"):
+    monkeypatch.setattr("pqpp_annotation.store.work.progress_of", away)
+    for path in ("/work", "/thanks"):
         answered = client.get(path)
         assert answered.status_code == 503
         assert "secret" not in answered.text and "10.0.0.7" not in answered.text
@@ -275,7 +282,9 @@ def test_a_study_below_a_prefix(store, taken_off):
     assert joined.headers["location"] == f"{prefix}/work"
     work = client.get(to(f"{prefix}/work"))
     assert f'src="{prefix}/static/work.js"' in work.text
-    state = client.get(to(f"{prefix}/api/next")).json()
+    csrf = client.get(to(f"{prefix}/api/session")).json()["csrf"]
+    asked = client.post(to(f"{prefix}/api/next"), json={}, headers={"X-CSRF-Token": csrf})
+    state = asked.json()
     url = state["task"]["images"][0]["url"]
     assert url.startswith(f"{prefix}/images/") and client.get(to(url)).status_code == 200
     client.cookies.clear()

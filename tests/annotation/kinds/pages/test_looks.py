@@ -29,13 +29,47 @@ def test_no_violation(serve, visitor, kind):
             page.keyboard.press("Enter")
 
 
+IN_REACH = """() => {
+  const task = document.querySelector("#task"), found = [], high = innerHeight;
+  const places = [...document.querySelectorAll("button, a, input, summary, select")];
+  for (const one of places.filter(one => one.checkVisibility() && !one.matches(".skip-link"))) {
+    const {left, top, width, height} = one.getBoundingClientRect();
+    const least = one.matches(".primary, .choice") ? 44 : 24, name = one.outerHTML.slice(0, 90);
+    if (width < least || height < least) found.push(`${name}: ${width} x ${height}`);
+    one.scrollIntoView({block: "nearest"});
+    const now = one.getBoundingClientRect();
+    const seen = document.elementFromPoint(now.left + width / 2, now.bottom - 2);
+    if (!one.contains(seen) && !one.parentNode.contains(seen)) found.push(`${name}: covered`);
+  }
+  task.scrollTo(0, 0);
+  const scrolls = [document.documentElement, task, document.querySelector(".panel")];
+  const isLong = scrolls.some(one => one.scrollHeight > one.clientHeight && one.clientHeight);
+  return {found, isLong, name: document.querySelector(".bar .name").innerText};
+}"""
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+@pytest.mark.parametrize("size", [(390, 844), (1280, 800)])
+def test_all_is_in_reach(serve, visitor, kind, size):
+    """Nothing is small or covered; but for points and scores on a phone, nothing scrolls."""
+    served = serve(kind, prompts=["I see a red cube, and 1 cat on a table, in the sun."])
+    page = visitor(viewport=dict(zip(("width", "height"), size, strict=True)))
+    page = page.join(served.link())
+    told = page.evaluate(IN_REACH)
+    assert told["found"] == []
+    assert told["name"].strip() != served.study.name
+    assert told["isLong"] == (kind == "rich" and size[0] == 390)
+
+
 @pytest.mark.parametrize("kind", ["relevance", "preference"])
 def test_nothing_tells_whose_image_it_is(serve, visitor, kind):
     """Neither the page nor what it asks for names a model, a file or a reference."""
     served = serve(kind, prompts=["a cat", "a dog"], models=("sdxl", "reference"))
     page = visitor().join(served.link())
-    told = [page.content(), page.request.get(f"{served.url}/api/next").text()]
-    assert all('"images"' in text for text in told)
+    headers = {"X-CSRF-Token": page.request.get(f"{served.url}/api/session").json()["csrf"]}
+    asked = page.request.post(f"{served.url}/api/next", data={}, headers=headers)
+    told = [page.content(), asked.text()]
+    assert '"images"' in told[1]
     for text in told:
         assert not re.search(r"sdxl|\breference|is_ref|-[01]\.png", text)
 
@@ -89,7 +123,7 @@ NAMES = {
 @pytest.mark.parametrize("kind", NAMES)
 def test_names_for_screen_readers(serve, visitor, kind):
     page = visitor().join(serve(kind).link())
-    snapshot = page.locator("#task").aria_snapshot()
+    snapshot = page.locator("main").aria_snapshot()
     for name in NAMES[kind]:
         assert f'- button "{name}"' in snapshot
     assert '- region "Prompt"' in snapshot
@@ -118,7 +152,7 @@ def test_state_is_told(serve, visitor):
 def test_names_of_the_rich_page(serve, visitor):
     page = visitor().join(serve("rich").link())
     page.locator(".canvas").click(position={"x": 50, "y": 50})
-    snapshot = page.locator("#task").aria_snapshot().replace("'", "")  # of YAML, round a colon
+    snapshot = page.locator("main").aria_snapshot().replace("'", "")  # of YAML, round a colon
     for line in (
         'application "Image with points"',
         'img "The image to judge"',
