@@ -57,11 +57,11 @@ class Judge:
 
     def judge(self, now):
         """Do an item; return whether there was one."""
-        task = self.browser.get("/api/next").json()["task"]
-        if task is None:
-            return False
         if not self.items:
             self.csrf = {"X-CSRF-Token": self.browser.get("/api/session").json()["csrf"]}
+        task = self.browser.post("/api/next", headers=self.csrf).json()["task"]
+        if task is None:
+            return False
         with self.store.reading() as db:
             shown = shown_item(db, self.person, task["assignment"]).images
             models = [db.get_one(ItemImage, image.id).model for image in shown]
