@@ -112,8 +112,8 @@ def record_of(db: Transaction) -> list[dict[str, Any]]:
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> record_of(store)
-        []
+        >>> [(row["person"], row["what"]) for row in record_of(store)]
+        [('ann', 'consented'), ('bob', 'consented')]
         >>> store.close()
     """
     query = select(Event, Person.name).join(Person).where(Event.kind != "doubted")

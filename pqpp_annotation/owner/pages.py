@@ -11,13 +11,7 @@ from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner.adjudication import (
-    answers_of,
-    case_of,
-    choices_of,
-    decide,
-    record_of,
-)
+from pqpp_annotation.owner import adjudication
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
@@ -28,7 +22,6 @@ from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, Visit, from_own_page
 
-_DAYS = 14  # that the overview shows
 _A_PAGE = 50
 FormText = Annotated[str, Form()]
 
@@ -78,7 +71,7 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
     labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
     left = look.pace.days_left
     return {
-        "days": look.days[-_DAYS:],
+        "days": look.days[-14:],
         "has_group": has_group,
         "kappas": [(f"{n / 10:.1f}", tenths[n]) for n in sorted(tenths)],
         "labels": labels if len(labels) <= 12 else [],
@@ -91,6 +84,7 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
 def disputes_page(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
     disputes = visit.site.watch.look().disputes
+    reports = {(row["item"], row["person"]) for row in adjudication.record_of(visit.store)}
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
     return visit.render(
@@ -101,19 +95,19 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
         pages=last,
         most=DISPUTES,
         words=visit.site.words.label,
-        reported=Counter(row["item"] for row in record_of(visit.store) if row["item"]),
+        reported=Counter(item for item, _ in reports if item),
     )
 
 
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
     """Show an item with what everybody said of it."""
-    case = case_of(visit.store, item)
+    case = adjudication.case_of(visit.store, item)
     return visit.render(
         "owner/item.html",
         tab="/items",
         case=case,
-        choices=[choices_of(visit.study, part) for part in case.parts],
+        choices=[adjudication.choices_of(visit.study, part) for part in case.parts],
         said=visit.site.words.value,
     )
 
@@ -121,7 +115,9 @@ def case_page(visit: Here, item: int) -> Response:
 @forms.post("/items/{item}")
 def decide_on_item(visit: Here, item: int, image: FormText = "", choice: FormText = "") -> Response:
     """Keep what the owner decides."""
-    decide(visit.store, case_of(visit.store, item), visit.person().id, image, choice)
+    adjudication.decide(
+        visit.store, adjudication.case_of(visit.store, item), visit.person().id, image, choice
+    )
     return visit.go(f"/owner/items/{item}")
 
 
@@ -140,7 +136,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
         raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
-    answers, count = answers_of(visit.store, person, page, _A_PAGE)
+    answers, count = adjudication.answers_of(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
         tab="/people",
@@ -222,7 +218,7 @@ def _links(visit: Visit, links: list[str]) -> Response:
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     if name == "record":
-        return _csv(visit, name, record_of(visit.store))
+        return _csv(visit, name, adjudication.record_of(visit.store))
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.look(fresh=True)  # a file is kept

@@ -378,16 +378,12 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
 
 @writes
 def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) -> None:
-    """Keep what a person says is wrong with an item; the last word on it counts.
+    """Keep what a person says is wrong with an item.
 
     Raises:
         AnnotationError: The item was not given to the person.
     """
     item_id = own_assignment(db, allowed_person(db, person_id).id, assignment_id).item_id
-    before = select(Event).where(Event.person_id == person_id, Event.kind == "reported")
-    for event in db.scalars(before).all():
-        if event.detail["item"] == item_id:
-            db.delete(event)
     detail = {"item": item_id, "text": text.replace("\0", "").strip()}
     db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
 

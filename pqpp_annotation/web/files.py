@@ -1,5 +1,6 @@
 """What is sent as it is: the copies of images, the scripts and styles of the pages."""
 
+import contextlib
 import hashlib
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pqpp_annotation.store.access import item_of_session
 from pqpp_annotation.store.items import keep_copy
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import shown_images
-from pqpp_annotation.study.images import copied
+from pqpp_annotation.study.images import CheckedImage, copied
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import Here
 
@@ -62,18 +63,14 @@ def send_image(visit: Here, image: Asset) -> Response:
 
 def _copied_again(visit: Here, image: Asset) -> tuple[bytes, str]:
     """Return a copy that was lost."""
-    path = visit.study.root / image.location
-    try:
+    path, content = visit.study.root / image.location, b""
+    copy: CheckedImage | str = "it is lost, or no longer what the study was made with"
+    with contextlib.suppress(OSError):
         content = path.read_bytes()
-    except OSError as error:
-        LOG.error("an image cannot be read: %s", error)
-        raise HTTPException(404, "This image cannot be read.") from None
-    if hashlib.sha256(content).hexdigest() != image.sha256:
-        LOG.error("%s is no longer the image that the study was made with", path)
-        raise HTTPException(404, "This image was changed.")
-    copy = copied(content, image.location, visit.study, visit.site.copies)
+    if hashlib.sha256(content).hexdigest() == image.sha256:
+        copy = copied(content, image.location, visit.study, visit.site.copies)
     if isinstance(copy, str):
         LOG.error("%s: %s", path, copy)
-        raise HTTPException(404, "This image cannot be read.")
+        raise HTTPException(404, "This image was lost or changed.")
     keep_copy(visit.store, copy)
     return visit.site.copies.read(copy.shown) or b"", copy.media_type

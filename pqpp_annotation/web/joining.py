@@ -60,16 +60,15 @@ def _link(visit: Here, token: str) -> Invitation:
 
 def _count(visit: Here, limit: Limit, *keys: str) -> None:
     """Count an attempt; one too many is refused, and told when to come back."""
-    if not (wait := limit.take(*keys)):
-        return
-    gettext, ngettext = visit.language.gettext, visit.language.ngettext
-    if wait < 60:
-        when = ngettext("%(count)s second", "%(count)s seconds", wait) % {"count": wait}
-    else:
+    if wait := limit.take(*keys):
         minutes = -(-wait // 60)
-        when = ngettext("%(count)s minute", "%(count)s minutes", minutes) % {"count": minutes}
-    line = gettext("Too many tries. Try again in %(when)s.") % {"when": when}
-    raise HTTPException(429, line, {"Retry-After": str(wait)})
+        line = visit.language.ngettext(
+            "Too many tries. Try again in %(count)s minute.",
+            "Too many tries. Try again in %(count)s minutes.",
+            minutes,
+        )
+        line %= {"count": minutes}
+        raise HTTPException(429, line, {"Retry-After": str(wait)})
 
 
 @pages.get("/join/{token}")

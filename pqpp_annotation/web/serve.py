@@ -105,7 +105,8 @@ def _add_errors(app: FastAPI) -> None:
     def http(request: Request, error: HTTPException) -> Response:
         path, line = Visit(request).path, str(error.detail)
         if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
-            return Visit(request).go(getattr(error, "url", f"/sign-in?next={quote(path)}"))
+            page = (error.headers or {}).get("X-Page", f"/sign-in?next={quote(path)}")
+            return Visit(request).go(page)
         if line == "Not Found":
             line = gettext_noop("There is no such page.")
         response = tell(request, error.status_code, line)

@@ -23,14 +23,6 @@ from pqpp_files.render_page import page_templates
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
-class Elsewhere(HTTPException):
-    """The person has to be on another page first; `url` is as `Visit.go` takes it."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(401, "another page comes first")
-        self.url = url
-
-
 class Site:
     """A study on the web: what outlives a request.
 
@@ -115,7 +107,8 @@ class Visit:
         """Return the person who asks, who has consented where that is asked for."""
         person = self.person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
-            raise Elsewhere("/consent")
+            line = "the consent text comes first; read it and agree"
+            raise HTTPException(401, line, {"X-Page": "/consent"})
         return person
 
     def check_csrf(self, token: str) -> None:

@@ -21,6 +21,7 @@ from pqpp_annotation.web.site import Here
 LONGEST = 3600.0
 """Seconds on one answer; more is a clock that was put forward."""
 
+Told = Annotated[str, Body(max_length=1000)]
 pages = APIRouter()
 
 
@@ -131,11 +132,7 @@ def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict
 
 
 @pages.post("/api/report")
-def take_report(
-    visit: Here,
-    assignment: Annotated[int, Body()],
-    text: Annotated[str, Body(max_length=1000)] = "",
-) -> dict[str, bool]:
+def take_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
     """Keep that an item is not as it should be, for the owner."""
     with visit.store.writing() as db:
         work.report_item(db, visit.sender(db).id, assignment, text)

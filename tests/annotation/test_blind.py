@@ -11,20 +11,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
-from starlette.testclient import TestClient
 from support.kinds import vote
-from support.served import next_state
+from support.served import client_of, join, next_state
 from support.studies import write_table
 
 from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import current_votes, save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import add_prompts, make_study
 from pqpp_annotation.study.images import blind_copy
-from pqpp_annotation.web.serve import create_app
 
 SECRETS = (b"sdxl", b"glide-secret", b"Exif", b"xmpmeta", b"ICC_PROFILE", b"iCCP", b"Photoshop")
 XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/">glide-secret</x:xmpmeta>'
@@ -254,18 +251,15 @@ def noted_study(folder, kind="relevance", **settings):
     return make_study(folder / "study.yaml", table, folder / "images", kind, **settings)
 
 
-def client_of(store):
-    client = TestClient(create_app(store, secret="x" * 40), follow_redirects=False)
-    [(token, _)] = make_links(store)
-    page = client.get(f"/join/{token}")
-    csrf = re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
-    client.post(f"/join/{token}", data={"csrf": csrf, "agree": "yes"})
+def come(store):
+    client = client_of(store)
+    join(client)
     return client
 
 
 def test_no_byte_of_a_whole_sitting_tells_the_model_or_the_control(tmp_path):
     store = open_store(noted_study(tmp_path, control={"every": 2}))
-    client, sent = client_of(store), []
+    client, sent = come(store), []
 
     def get(path):
         answered = client.get(path)
@@ -307,7 +301,7 @@ def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
     store = open_store(noted_study(tmp_path))
     names, first = [], 0
     for _ in range(6):
-        client = client_of(store)
+        client = come(store)
         task = next_state(client)["task"]
         ids = [image["id"] for image in task["images"]]
         names.append(frozenset(ids))
@@ -319,7 +313,7 @@ def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
         by_table = sorted(shown.images, key=lambda image: image.id)
         of = dict(zip((image.id for image in shown.images), ids, strict=True))
         first += of[by_table[0].id] < of[by_table[1].id]
-        other = client_of(store)
+        other = come(store)
         assert other.get(task["images"][0]["url"]).status_code == 403
     assert len(set(names)) == 6
     assert 0 < first < 6
@@ -332,7 +326,7 @@ def test_a_preference_keeps_its_meaning_under_random_names(tmp_path):
     study = make_study(*files, "preference", image_size=None)
     store = open_store(study)
     for number in range(2):
-        client = client_of(store)
+        client = come(store)
         while task := (state := next_state(client))["task"]:
             letter = dict(zip(sorted(one["id"] for one in task["images"]), "ab", strict=True))
             # Everybody prefers the darker one, which is sdxl's.
@@ -394,7 +388,7 @@ def test_copies_are_named_by_their_content_and_made_again_when_lost(tmp_path):
     assert len(copies) == 16
     for path in copies:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == path.name
-    client = client_of(store)
+    client = come(store)
     url = next_state(client)["task"]["images"][0]["url"]
     before = client.get(url).content
     for path in copies:

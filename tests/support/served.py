@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
+from starlette.testclient import TestClient
 
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.database import open_store
@@ -21,6 +22,26 @@ SECRET = "a secret of the tests, long enough to sign"
 def token_of(page) -> str:
     """Return the token that the forms of a page send."""
     return re.search(r'name="csrf" value="([^"]+)"', page.text)[1]
+
+
+def client_of(store, base_url="http://testserver", **how):
+    """A browser of somebody who has not come yet, without a server."""
+    app = create_app(store, secret=SECRET, **how)
+    client = TestClient(app, base_url=base_url, follow_redirects=False)
+    client.store = store
+    return client
+
+
+def join(client, link=None, role="annotator", **form):
+    """Follow a link, a new one if none is given, and press the button; return the answer."""
+    if link is None:
+        [(token, _)] = make_links(client.store, role=role)
+        link = f"/join/{token}"
+    page = client.get(link, params=form or None)
+    if page.status_code != 200:
+        return page
+    form = {"csrf": token_of(page), "agree": "yes", **form}
+    return client.post(link.partition("?")[0], data=form)
 
 
 def next_state(client, headers=None, **sent):

@@ -8,8 +8,7 @@ import shutil
 
 import pytest
 from sqlalchemy import select
-from starlette.testclient import TestClient
-from support.served import SECRET, token_of
+from support.served import client_of, join, token_of
 from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
@@ -21,7 +20,6 @@ from pqpp_annotation.store.people import add_person, decide_on_person, find_pers
 from pqpp_annotation.store.tables import Assignment, Invitation, Person
 from pqpp_annotation.store.work import next_item, past_items
 from pqpp_annotation.study import read_study
-from pqpp_annotation.web.serve import create_app
 
 PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
 PAGES += ["/record.csv", "/payment.csv"]
@@ -79,16 +77,7 @@ def store(request, tmp_path, database):
 @pytest.fixture
 def client(store):
     """Somebody's browser, nobody yet."""
-    app = create_app(store, secret=SECRET)
-    return TestClient(app, follow_redirects=False)
-
-
-def come(client, store, role):
-    """Sign in by a new link."""
-    [(token, _)] = make_links(store, 1, role=role)
-    page = client.get(f"/join/{token}")
-    client.post(f"/join/{token}", data={"csrf": token_of(page), "agree": "yes"})
-    return client
+    return client_of(store)
 
 
 def owner_posts(client, path, **form):
@@ -103,7 +92,7 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
         assert answered.status_code == 303, path
         assert answered.headers["location"].startswith("/sign-in")
     for role in ("annotator", "control"):
-        come(client, store, role)
+        join(client, role=role)
         for path in PAGES:
             answered = client.get(f"/owner{path}", headers={"X-Part": "live"})
             assert answered.status_code == 403, (role, path)
@@ -120,7 +109,7 @@ def test_no_annotator_sees_what_another_said(client, store):
     with store.reading() as db:
         others = db.execute(select(Assignment.id)).scalars().all()
     assert len(others) > 20
-    come(client, store, "annotator")
+    join(client, role="annotator")
     for assignment in others[:20]:
         for path in ("/work", "/api/tasks", "/api/feedback"):
             answered = client.get(f"{path}/{assignment}")
@@ -129,7 +118,7 @@ def test_no_annotator_sees_what_another_said(client, store):
 
 
 def test_every_form_needs_the_token_of_the_session(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     before = len(all_links(store))
     for path, form in FORMS.items():
         assert client.post(f"/owner{path}", data={"csrf": "forged", **form}).status_code == 401
@@ -139,7 +128,7 @@ def test_every_form_needs_the_token_of_the_session(client, store):
 
 
 def test_the_overview_tells_progress_people_and_money(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     page = client.get("/owner")
     assert page.status_code == 200
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
@@ -157,7 +146,7 @@ def test_the_overview_tells_progress_people_and_money(client, store):
 
 
 def test_what_has_not_changed_is_not_sent_again(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     first = client.get("/owner", headers={"X-Part": "live"})
     assert "<html" not in first.text and 'id="tiles"' in first.text
     same = {"X-Part": "live", "If-None-Match": first.headers["X-Key"]}
@@ -170,7 +159,7 @@ def test_what_has_not_changed_is_not_sent_again(client, store):
 
 
 def test_each_table_is_a_csv(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     for name in TABLES:
         answered = client.get(f"/owner/{name}.csv")
         assert answered.headers["content-type"].startswith("text/csv"), name
@@ -188,8 +177,7 @@ def test_each_table_is_a_csv(client, store):
 def test_a_review_board_reads_who_agreed_decided_and_reported(client, store):
     ann = find_person(store, "anna")
     [(token, _)] = make_links(store, person_id=ann.id)
-    page = client.get(f"/join/{token}")
-    client.post(f"/join/{token}", data={"csrf": token_of(page), "agree": "yes"})
+    join(client, f"/join/{token}")
     csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
     given = past_items(store, ann.id)[0].assignment
     for text in ("Never mind", "A <b>broken</b> image\0"):
@@ -197,20 +185,20 @@ def test_a_review_board_reads_who_agreed_decided_and_reported(client, store):
         assert client.post("/api/report", json=sent, headers=csrf).status_code == 200
     sent = {"assignment": given + 40, "text": "of another"}
     assert client.post("/api/report", json=sent, headers=csrf).status_code == 403
-    come(client, store, "owner")
+    join(client, role="owner")
     owner_posts(client, f"/people/{ann.id}", decision="accept")
     told = list(csv.DictReader(io.StringIO(client.get("/owner/record.csv").text)))
     facts = [(row["person"], row["what"], row["text"]) for row in told if row["person"] == "anna"]
-    report = ("anna", "reported", "A <b>broken</b> image")
-    assert facts == [("anna", "consented", ""), report, ("anna", "decided", "accept")]
+    reports = [("anna", "reported", text) for text in ("Never mind", "A <b>broken</b> image")]
+    assert facts == [("anna", "consented", ""), *reports, ("anna", "decided", "accept")]
     assert told[-1]["by"].startswith("owner-") and told[-1]["when"].endswith("+00:00")
-    [item] = [row["item"] for row in told if row["what"] == "reported"]
+    [item] = {row["item"] for row in told if row["what"] == "reported"}
     assert f'/owner/items/{item}">Item {item}: 1<' in client.get("/owner/items").text
     assert "A &lt;b&gt;broken" in client.get(f"/owner/items/{item}").text
 
 
 def test_a_pause_gives_nothing_new_and_ends(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     assert owner_posts(client, "/pause", pause="yes").status_code == 303
     assert "Paused since" in client.get("/owner").text
     new = add_person(store, "new", "annotator").id
@@ -220,7 +208,7 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
 
 
 def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
-    come(client, store, "owner")
+    join(client, role="owner")
     votes = list(current_votes(store))
     page = client.get("/owner/items/1")
     image = re.search(r'name="image" value="(\d+)"', page.text)[1]
@@ -238,7 +226,7 @@ def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
 
 
 def test_bad_decisions_are_refused_and_change_nothing(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     before = [rows(store, table) for table in (Invitation, Person)]
     for path, form in (
         ("/people/2", {"decision": "shoot"}),
@@ -255,7 +243,7 @@ def test_bad_decisions_are_refused_and_change_nothing(client, store):
 
 
 def test_links_are_made_shown_once_and_revoked(client, store):
-    come(client, store, "owner")
+    join(client, role="owner")
     made = owner_posts(client, "/invitations", count="2", role="annotator", days="3", label="<b>me")
     links = re.findall(r"http://127.0.0.1:8000/join/([\w-]+)", made.text)
     assert len(links) == 2 and "no-store" in made.headers["cache-control"]
@@ -276,8 +264,8 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
     for name in ("anna", "boris"):
         person = add_person(store, name, "annotator").id
         do_all(store, person, VALUES.get(kind))
-    client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
-    come(client, store, "owner")
+    client = client_of(store)
+    join(client, role="owner")
     for path in PAGES:
         assert client.get(f"/owner{path}").status_code == 200, path
     assert "anna" in client.get("/owner/items/1").text
@@ -297,8 +285,9 @@ def test_the_first_card_says_whether_the_votes_can_be_trusted(tmp_path, bad):
     store = small_store(tmp_path, kind="rating", prompts=40, **rules)
     people = [Simulated(f"p{n}", "random" if n < bad else "honest", noise=0.2) for n in range(6)]
     simulate(store, people)
-    client = TestClient(create_app(store, secret=SECRET), follow_redirects=False)
-    page = come(client, store, "owner").get("/owner").text
+    client = client_of(store)
+    join(client, role="owner")
+    page = client.get("/owner").text
     said = {0: "0 of 6 people are flagged", 2: "2 of 6 people are flagged", 6: "as by chance"}
     assert said[bad] in page and ('class="verdict good"' in page) == (not bad)
     assert ("To check" in page) == bool(bad)

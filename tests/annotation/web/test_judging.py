@@ -75,18 +75,6 @@ def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
     assert sorted(labels(served)) == [-1, 1, 2, 2]
 
 
-def test_a_finger_is_enough(serve, visitor):
-    served = serve(prompts=1)
-    page = visitor(viewport=NARROW, has_touch=True, is_mobile=True).join(served.link())
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator(".choice").nth(0).tap()
-    page.locator(".choice").nth(1).tap()
-    saved(page)
-    page.locator("#next").tap()
-    page.wait_for_url("**/thanks")
-    assert sorted(labels(served)) == [1, 2]
-
-
 def test_saved_is_shown_only_when_it_is(serve, visitor):
     served = serve(prompts=1)
     page = visitor().join(served.link())
@@ -296,20 +284,6 @@ def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
     assert labels(served, purpose="work") == [1, 1]
 
 
-def test_whoever_fails_practice_is_thanked(serve, visitor):
-    served = serve(prompts=1, training=2)
-    page = visitor().join(served.link())
-    for _ in range(2):
-        page.keyboard.press("4")
-        page.keyboard.press("4")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#feedback:not([hidden])")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#feedback", state="hidden")
-    page.wait_for_selector("h1")
-    page.wait_for_function("() => document.body.innerText.includes('The practice was not passed')")
-
-
 @pytest.mark.daily
 def test_another_device_goes_on_where_the_first_was(serve, visitor):
     served = serve(prompts=3)
@@ -338,16 +312,3 @@ def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
     again = person.join(link)
     saved(again)
     assert labels(served) == [2]
-
-
-@pytest.mark.daily
-def test_leaving_for_good(serve, visitor):
-    served = serve(prompts=1, consent="We keep what you say.")
-    page = visitor().join(served.link())
-    page.keyboard.press("1")
-    saved(page)
-    page.click(".menu summary")
-    page.click("text=Withdraw")
-    page.click("button.danger")
-    expect(page.locator("main")).to_contain_text("have been deleted")
-    assert count_answers(served.store) == 0

@@ -5,15 +5,13 @@ import re
 
 import pytest
 from sqlalchemy import select
-from starlette.testclient import TestClient
-from support.served import SECRET, next_state, token_of
+from support.served import client_of, join, next_state, token_of
 from support.studies import rows, small_store
 
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.people import add_person, everybody
 from pqpp_annotation.store.tables import Asset, Assignment
-from pqpp_annotation.web.serve import create_app
 
 
 @pytest.fixture
@@ -25,10 +23,7 @@ def make_client(tmp_path):
         if store is None:
             store = small_store(tmp_path, **settings)
             stores.append(store)
-        app = create_app(store, secret=SECRET, allows_http=allows_http)
-        client = TestClient(app, base_url=base_url, follow_redirects=False)
-        client.store = store
-        return client
+        return client_of(store, base_url, allows_http=allows_http)
 
     yield make
     for store in stores:
@@ -39,14 +34,6 @@ def invite(client, **how):
     """A new link, without its server."""
     [(token, _)] = make_links(client.store, 1, **how)
     return f"/join/{token}"
-
-
-def join(client, link=None, **form):
-    """Follow a link, press the button; return what was answered."""
-    link = link or invite(client)
-    page = client.get(link)
-    form = {"csrf": token_of(page), "agree": "yes", **form}
-    return client.post(link.partition("?")[0], data=form)
 
 
 def send(client, state, image, value, name="a" * 16, **headers):
@@ -329,16 +316,3 @@ def test_no_log_holds_a_token_or_a_password(make_client, caplog):
     assert "GET /join/{token} 200" in log
     for secret in (link.rpartition("/")[2], "not-a-token", "correct horse", "p1", form["csrf"]):
         assert secret not in log
-
-
-def test_a_full_disk_is_told_and_nothing_is_called_saved(make_client, monkeypatch):
-    client = make_client()
-    join(client)
-    state = next_state(client)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pqpp_annotation.web.work.save_answer", full)
-    answer = send(client, state, state["task"]["images"][0]["id"], {"label": 2})
-    assert answer.status_code == 507 and "disk" in answer.json()["error"]

@@ -1,7 +1,7 @@
 """Each kind by touch, on a narrow screen of high density."""
 
 import pytest
-from support.browser import NARROW, saved
+from support.browser import NARROW
 from support.kind_pages import PROMPT, to_the_end, values
 
 pytestmark = pytest.mark.browser
@@ -75,19 +75,6 @@ def test_a_thumb_shows_its_image(serve, phone):
     served = serve("binary", images=4)
     page = phone(served.link())
     page.locator(".thumb").nth(3).tap()
-    tap(page, "Relevant")
-    tap(page, "Not relevant", "Not relevant", "Not relevant", "Next")
+    tap(page, "Relevant", *["Not relevant"] * 3, "Next")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == [1, 0, 0, 0]
-
-
-@pytest.mark.daily
-def test_what_was_said_is_there_after_a_reload(serve, phone):
-    served = serve("relevance")
-    page = phone(served.link())
-    tap(page, "Low relevance")
-    saved(page)
-    page.reload()
-    page.wait_for_selector("html[data-ready]")
-    marks = page.locator(".thumb").evaluate_all("all => all.map(one => one.ariaLabel)")
-    assert sorted(mark.partition(", ")[2] for mark in marks) == ["Low relevance", "not judged yet"]
