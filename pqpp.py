@@ -17,9 +17,8 @@ import importlib
 
 TYPE_CHECKING = False  # which type checkers take for true; typing itself is half of the import
 if TYPE_CHECKING:
-    from typing import Any
-
     from pqpp_datasets.load import list_benchmarks, load_benchmark
+    from pqpp_engines.rewrite.reward import reward
     from pqpp_files.errors import PqppError
     from pqpp_models.bench.run import bench
     from pqpp_models.predict import predict
@@ -39,6 +38,7 @@ _HOMES = {
     "load_benchmark": "pqpp_datasets.load",
     "predict": "pqpp_models.predict",
     "read": "pqpp_models.read",
+    "reward": "pqpp_engines.rewrite.reward",
     "verdict": "pqpp_models.verdict.verdict",
 }
 
@@ -52,15 +52,14 @@ __all__ = [
     "load_benchmark",
     "predict",
     "read",
+    "reward",
     "verdict",
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("pqpp")
+        return importlib.import_module("importlib.metadata").version("pqpp")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
@@ -71,8 +70,6 @@ def __dir__() -> list[str]:
 
 
 if __name__ == "__main__":
-    import sys
-
     from pqpp_cli.entry import main
 
-    sys.exit(main())
+    raise SystemExit(main())

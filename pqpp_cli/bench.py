@@ -314,6 +314,8 @@ class BenchRichhf(DataDir, FigureTables, Command):
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):
+            import torch  # noqa: F401
+
             from pqpp_feedback.rahf.bench import bench_richhf
         tables, notes = bench_richhf(**self.arguments(bench_richhf))
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)

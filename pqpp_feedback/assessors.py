@@ -217,22 +217,22 @@ class ScoreOptions(VqaOptions):
     """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore, VQAScore.
 
     Attributes:
-        scores: clip_score, siglip_score, pick_score; vqa_score, which a model answers that
+        with_scores: clip_score, siglip_score, pick_score; vqa_score, which a model answers that
             chat_model names (default: clip_score).
         weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION].
     """
 
     agreement = "Papers measure agreement with people on other images than yours;"
 
-    scores: list[str] = option([], None, SCORES, also=("with",))
+    with_scores: list[str] = option([], None, SCORES, also=("with",))
     weights: dict[str, str] = option({}, path="name")
 
     def __post_init__(self) -> None:
         """Refuse weights of a score that is not asked for, and a question that nobody answers."""
         for name in self.weights:
-            if name not in (self.scores or SCORES[:1]) or name == "vqa_score":
+            if name not in (self.with_scores or SCORES[:1]) or name == "vqa_score":
                 raise FeedbackError(f"`weights`: {name} is none of the scores that are asked for")
-        if "vqa_score" in self.scores:
+        if "vqa_score" in self.with_scores:
             super().__post_init__()
         else:
             Options.__post_init__(self)
@@ -243,7 +243,7 @@ class ScoreOptions(VqaOptions):
             from pqpp_feedback.scores import ContrastScore, load_scorer
 
         opened: list[Assessor] = []
-        for name in self.scores or SCORES[:1]:
+        for name in self.with_scores or SCORES[:1]:
             if name == "vqa_score":
                 opened += super().open()
                 continue

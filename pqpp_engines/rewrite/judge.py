@@ -40,6 +40,7 @@ _read = cache(read_json)
 UNCONFIRMED = "not confirmed: no model of entailment was given"
 """The reason where nothing speaks against a rewrite, and nothing can accept it."""
 
+SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
 LEAST_IN_ORDER = 0.02
 """1 % of PQPP's captions have less, and 78 % of them shuffled."""
@@ -127,7 +128,6 @@ class Judge:
         encoder: str | None = None,
     ) -> None:
         self.margin, self.confidence = margin, confidence
-        self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor)
         self.target, *others = self.predictor.columns_for(target)
         if others:
@@ -209,7 +209,7 @@ class Judge:
             return "it is blank"
         before, after = Prompt.read(original).normalised, Prompt.read(text).normalised
         if normalise(text) == normalise(original):
-            return "it is the same prompt"
+            return SAME
         if far:
             return "it is far: the predictor cannot read it"
         counts = [

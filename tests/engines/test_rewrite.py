@@ -12,7 +12,7 @@ from support.tiny_models import save_text_encoder
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite import Judge, order
+from pqpp_engines.rewrite import Judge, order, reward
 from pqpp_engines.rewrite.judge import LEAST_IN_ORDER, UNCONFIRMED, shared_error
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -52,12 +52,13 @@ def test_what_is_refused_and_what_is_not(original, rewrite, reason):
     assert verdict.reason.startswith(expected)
 
 
-def test_phrases_that_are_lost_and_added_are_told():
-    judge = Judge()
-    kept, lost = judge("a dog on a couch", ["a puppy on a sofa", "a couch"])
+def test_phrases_that_are_lost_and_added_are_told_and_a_reward_is_the_worth():
+    judge, texts = Judge(), ["a puppy on a sofa", "a couch", "a dog on a couch"]
+    kept, lost, same = judge(texts[2], texts)
     assert kept.lost == kept.added == () and lost.lost == ("dog",)
-    [verdict] = judge("a couch", ["a dog on a couch"])
-    assert verdict.added == ("dog",)
+    messages = [[{"role": "assistant", "content": text}] for text in texts]
+    found = reward()(["Rewrite it"] * 3, messages, original=[texts[2]] * 3, other=None)
+    assert found == [kept.worth, lost.worth, 0.5 * same.in_order]
 
 
 class StandIn:
@@ -89,8 +90,7 @@ def test_better_rewrites_come_first_and_word_salad_does_not(target, is_told):
         first.append("good" if good.worth > bad.worth else row["kind"])
         assert is_told or not good.accepted
         assert not (bad.accepted and row["kind"] == "changed")
-    assert len(first) == 30 and first.count("good") >= 0.8 * 30
-    assert first.count("salad") <= (0 if is_told else 1)
+    assert first.count("good") >= 0.8 * 30 and first.count("salad") <= (0 if is_told else 1)
     judge.entailment, awkward = None, read_rows("awkward_prompts")
     ranked = [judge.rank(row["awkward"], [row["worse"], row["better"]])[0] for row in awkward]
     better = [one.prompt == row["better"] for one, row in zip(ranked, awkward, strict=True)]
