@@ -7,7 +7,7 @@ import pytest
 from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
-from pqpp_feedback.assess.agreement import ranking
+from pqpp_feedback.assess.agreement import agreement, ranking
 from pqpp_feedback.gimbrr.bench import agreement_by, joined_verdicts, sentences
 from pqpp_files.read_table import read_table
 
@@ -133,3 +133,11 @@ def test_the_command_prints_the_tables(tmp_path, cache, capsys):
     assert set(read_table(tmp_path / "t.csv")["table"]) >= {"rates", "pairs"}
     assert main([*words, "--predictors", "n_words"]) == 2
     assert "--predictors is unknown" in capsys.readouterr().err
+
+
+def test_agreement_by_hand():
+    found = agreement([True, True, True, False], [True, False, False, False])
+    # Expected by chance: .75 * .25 + .25 * .75 = .375, observed .5.
+    assert found["kappa"] == pytest.approx((0.5 - 0.375) / (1 - 0.375))
+    assert (found["f1_true"], found["f1_false"]) == (0.5, 0.5)
+    assert (found["people"][0], found["automated"][0], found["bias"]) == (0.25, 0.75, 0.5)

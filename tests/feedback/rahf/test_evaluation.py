@@ -8,7 +8,9 @@ from pqpp_feedback.rahf.bench import (
     Truth,
     feedback_figures,
     keyword_figures,
+    published,
     summary,
+    tables,
 )
 
 
@@ -55,3 +57,15 @@ def test_a_constant_prediction_has_no_correlation(constant):
         PredictedSplit(scores=np.full((100, 4), constant)), Truth(true, None, None, [])
     )["scores"]
     assert len(found) == 8 and all(np.isnan(value) for value in found.values())
+
+
+def test_published_figures_stand_beside_ours(truth):
+    found = feedback_figures(PredictedSplit(scores=truth.scores), truth)
+    scores, *others = tables({"mine": found})
+    assert [table.name for table in (scores, *others)] == list(published()["tables"])
+    names = [row["model"] for row in scores.rows]
+    assert names[-1] == "mine" and "RAHF (augmented prompt) (published)" in names
+    assert all(row["model"] != "mine" for table in others for row in table.rows)
+    row = scores.rows[-2]
+    assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
+    assert all(table.rows == [] for table in tables({}, with_published=False))

@@ -161,3 +161,33 @@ print(FeedbackModel.from_pretrained("tester/rahf").model.projection.weight.sum()
     assert "2 process(es)" in (folder / "README.md").read_text()
     weight = load_file(folder / "model.safetensors")["projection.weight"]
     assert float(pulled.stdout.splitlines()[-1]) == pytest.approx(weight.sum().item(), abs=1e-6)
+
+
+def test_the_examples_are_told_each_epoch_of_a_training(recipe, tmp_path, monkeypatch):
+    script, seen = trainer("rahf"), []
+    collate = script.Examples.collate
+
+    def collate_and_note(self, examples):
+        batch = collate(self, examples)
+        if self.joint_first:  # those of validation have all labels
+            others = torch.isnan(batch["heatmap_labels"][:, 0]).flatten(1).all(dim=1)
+            hidden = {one["prompt"] for one in examples if not one["shown"]}
+            seen.append((self.epoch, others.tolist(), hidden))
+        return batch
+
+    monkeypatch.setattr(script.Examples, "collate", collate_and_note)
+    recipe.num_train_epochs, recipe.joint_first = 3, 1
+    with pytest.raises(KeyboardInterrupt):
+        run(recipe, fail_at=8)
+    recipe.resume_from_checkpoint, before = "last", len(seen)
+    run(recipe)
+    assert {epoch for epoch, _, _ in seen[:before]} == {0, 1}
+    # Gone on in the middle of the second epoch, whose number nobody but a callback tells.
+    assert {epoch for epoch, _, _ in seen[before:]} == {1, 2}
+    assert all(others == [epoch == 0] * 4 for epoch, others, _ in seen)
+    dropped = [set().union(*(one for at, _, one in seen if at == epoch)) for epoch in (0, 1, 2)]
+    assert dropped[0] != dropped[1] != dropped[2]
+    # AdamW's averages are those of the last two epochs, of four steps each.
+    (checkpoint,) = (tmp_path / "run").glob("checkpoint-*")
+    state = torch.load(checkpoint / "optimizer.pt", weights_only=True)["state"]
+    assert {int(one["step"]) for one in state.values()} == {8}
