@@ -54,17 +54,3 @@ def test_a_table_names_images_of_its_folder_only(folder, way, capsys):
     assert init() == 2
     assert "leads out of" in capsys.readouterr().err
     assert not list(folder.glob("*.db")) and not (folder / "study.yaml").exists()
-
-
-def test_images_taken_over_lie_in_their_folder(folder, capsys):
-    (folder / "made" / "p1").mkdir(parents=True)
-    (folder / "made" / "p1" / "0.png").symlink_to(folder / "outside.png")
-    (folder / "list.csv").write_text("prompt_id,prompt\np1,a cat\n")
-    words = ["generate", "--image-dir", "made", "--model-name", "mine", "--file", "list.csv"]
-    assert main([*words, "--output", "copied"]) == 2
-    assert "leads out of" in capsys.readouterr().err
-    assert not list((folder / "copied").rglob("*.png"))
-    (folder / "made" / "p1" / "0.png").unlink()
-    Image.new("RGB", (8, 6)).save(folder / "made" / "p1" / "0.png")
-    (folder / "made" / "p2").symlink_to(folder)  # no image of a prompt: nobody asks for it
-    assert main([*words, "--output", "copied"]) == 0
