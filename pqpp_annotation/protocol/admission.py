@@ -183,7 +183,7 @@ def standings_of(
             annotators[place] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
-    agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
+    agreed = alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
     proven = frozenset(votes.annotator_names[place] for place in np.flatnonzero(proofs(votes)))
     alike = -1.0
     if agreed == agreed and votes.scale.level != "interval":
