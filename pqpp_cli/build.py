@@ -83,6 +83,7 @@ class KeepingOptions(Group):
         annotations_creators: Who judged: crowdsourced, expert-generated, machine-generated, found
             or other.
         collection: When people were asked, in what words, for what pay; for the card.
+        plan_width: Of the interval of the reliability for which the plan gives numbers of prompts.
     """
 
     TITLE = "what is kept and told"
@@ -96,6 +97,7 @@ class KeepingOptions(Group):
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option("other", metavar="KEY")
     collection: str | None = option(None, metavar="TEXT")
+    plan_width: float = option(0.1, above=0, below=1)
 
 
 class Build(
@@ -200,28 +202,24 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
 
     yield from (*built.told, *built.notes)
     if agreement := built.generation and built.generation.trust.agreement:
-        tables = [agreement.table] * bool(agreement.figures)
-        tables += [agreement.plan] * (plan and agreement.is_shared)
-        yield from figures_text("table", tables).splitlines()
-    if plan and not (agreement and agreement.is_shared):
+        yield from figures_text("table", [agreement.table]).splitlines()
+    if plan and agreement and agreement.is_shared:
+        planned, legend = agreement.plan(keeping.plan_width)
+        yield from figures_text("table", [planned], [legend]).splitlines()
+    elif plan:
         yield "no plan: it needs ratings of a prompt by two annotators or more"
     yield from built.preferences.lines() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"
-    flagged: list[tuple[str, str]] = []
     if built.generation and built.generation.annotators:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         yield f"annotators: {admitted} of {len(annotators)} admitted"
-        flagged = [(annotator.name, annotator.flag) for annotator in annotators if annotator.flag]
-    ratings = built.generation.table.annotator_names if built.generation else []
-    pairs = built.preferences.voters if built.preferences else []
-    of_pairs = built.preferences.flagged if built.preferences else []
-    for names, people in ((ratings, flagged), (pairs, of_pairs)):
+    for names, people in built.flagged:
         shown = dict(zip(names, keeping.shown(names), strict=True))
         for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"
         if people:
             what = "left out" if exclude else "--exclude flagged leaves them out"
-            yield f"flagged annotators: {len(people)}; {what}"
+            yield f"{len(people)} of {how_many(len(names), 'rater')} flagged; {what}"

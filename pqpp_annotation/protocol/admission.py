@@ -138,7 +138,7 @@ def standings_of(
             annotators[place] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
-    agreed = alpha(votes.item[rows], votes.value[rows], votes.scale.level)
+    agreed = alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
     alike = -1.0
     if agreed == agreed and votes.scale.level != "interval":
         alike = ac1_of(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]

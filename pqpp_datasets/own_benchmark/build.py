@@ -64,6 +64,15 @@ class Built:
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.told for trust in trusts if trust]
 
+    @property
+    def flagged(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
+        """Those who judged, and of these who is flagged and why; then those of preferences."""
+        votes, choices = self.generation, self.preferences
+        people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
+        of_votes = votes.table.annotator_names if votes else []
+        of_choices = (choices.voters, choices.flagged) if choices else ([], [])
+        return [(of_votes, people), of_choices]
+
 
 def build_benchmark(
     judgments: str | Path | Sequence[str | Path] | None = None,

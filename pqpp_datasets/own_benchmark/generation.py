@@ -122,7 +122,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         annotators=annotators,
         labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
-        trust=trust_in(votes, counted, options.seed),
+        trust=trust_in(votes, counted),
         table=votes,
         counted=counted,
         image_scores=of_images,

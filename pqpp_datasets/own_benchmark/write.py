@@ -3,7 +3,7 @@
 import hmac
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import in_a_line
 from pqpp_files.figures import figures_text
 from pqpp_files.hashes import sha256_of, sha256_of_parts
+from pqpp_files.names import how_many
 from pqpp_files.paths import expanded
 from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
@@ -37,6 +38,7 @@ from pqpp_hub.licences import require_licence
 
 ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", "other")
 _BINS = 12
+_FLAGGED_NAMED = 20
 
 _PQPP_NAMES: dict[float, str] = {2: "high relevance", 1: "low relevance", 0: "no relevance"}
 _PQPP_NAMES[-1] = "unrealistic"
@@ -62,6 +64,7 @@ class Keeping:
         citation: A file of BibTeX.
         annotations_creators: Who judged, of `ANNOTATORS`.
         collection: When people were asked, in what words and for what pay, for the datasheet.
+        plan_width: Of the interval of the reliability for which the plan gives numbers of prompts.
     """
 
     images: str = "path"
@@ -74,6 +77,7 @@ class Keeping:
     citation: str | Path | None = None
     annotations_creators: str = "other"
     collection: str | None = None
+    plan_width: float = 0.1
     _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
@@ -146,10 +150,7 @@ def write_benchmark(
         BenchmarkError: As of `kept_images`.
     """
     keeping = keeping or Keeping()
-    people = [
-        built.generation.table.annotator_names if built.generation else [],
-        built.preferences.voters if built.preferences else [],
-    ]
+    people = [names for names, _ in built.flagged]
     numbers = [keeping.called(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
@@ -165,7 +166,7 @@ def write_benchmark(
         "targets_told": [target.told() for target in built.targets],
         "split_rule": split_rule(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": built.told,
+        "told": [*built.told, *_flagged_told(built, keeping)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
@@ -200,18 +201,23 @@ def write_benchmark(
         digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        report = quality_report(built, name, *map(keeping.shown, people))
+        report = quality_report(built, name, keeping)
         (beside / "report.html").write_text(report, "utf-8")
         write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
-def quality_report(
-    built: Built,
-    name: str,
-    called: Sequence[str] | None = None,
-    voters: Sequence[str] | None = None,
-) -> str:
+def _flagged_told(built: Built, keeping: Keeping) -> Iterator[str]:
+    """Say how many of those who judged are flagged, and what they are called in the report."""
+    for names, people in built.flagged:
+        shown = dict(zip(names, keeping.shown(names), strict=True))
+        listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
+        listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
+        if names:
+            yield f"{len(people)} of {how_many(len(names), 'rater')} flagged{listed}"
+
+
+def quality_report(built: Built, name: str, keeping: Keeping) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
     It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand
@@ -220,15 +226,15 @@ def quality_report(
     Args:
         built: The benchmark.
         name: Of it.
-        called: What the annotators are called; their names if left out.
-        voters: Likewise those of preferences.
+        keeping: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences
+    called, voters = (keeping.shown(names) for names, _ in built.flagged)
+    agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
-        names = voters or preferences.voters
         flagged = [
-            {"name": names[place], "place": place, "flag": facts.reasons[place]}
+            {"name": voters[place], "place": place, "flag": facts.reasons[place]}
             for place in np.flatnonzero(facts.shared.votes).tolist()
         ]
         flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
@@ -236,7 +242,8 @@ def quality_report(
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=built.told,
+        told=[*built.told, *_flagged_told(built, keeping)],
+        plan=agreement and agreement.is_shared and agreement.plan(keeping.plan_width),
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
@@ -252,13 +259,13 @@ def quality_report(
 
 
 def _annotators(
-    built: Built, generation: Generation, called: Sequence[str] | None
+    built: Built, generation: Generation, called: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row for each annotator: first who is not admitted or flagged, last the control."""
     facts, votes = generation.agreements, generation.table
     if facts is None:
         return []
-    names = [*(called or votes.annotator_names)]
+    names = [*called]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
     commonest = _label_names(generation, facts.label.tolist())

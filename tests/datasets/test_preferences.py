@@ -219,7 +219,7 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     assert re.search(
         r"flagged: who5 \(annotator \d+ in the report\) took the first in 100% of", said
     )
-    assert "flagged annotators: 1; left out" in said
+    assert "raters flagged; left out" in said
     votes = pa.concat_tables(
         [pq.read_table(one) for one in sorted((tmp_path / "b/data/preferences").glob("*"))]
     ).to_pylist()

@@ -11,8 +11,7 @@ from support.votes import build, write
 from pqpp_cli.main import main
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
-from pqpp_datasets.own_benchmark.trust.figures import alpha, fleiss
-from pqpp_datasets.own_benchmark.trust.reliability import split_half
+from pqpp_datasets.own_benchmark.trust.figures import agreement_of, alpha
 
 
 def crowd(seed, images=60, people=5, labels=5):
@@ -109,8 +108,8 @@ def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
     table = np.full((5, 60), np.nan)
     table[who, item] = value
     expected = krippendorff.alpha(table, level_of_measurement=level)
-    assert alpha(item, value, level) == pytest.approx(expected, abs=1e-9)
-    assert math.isnan(alpha(np.arange(3), np.arange(3.0), level))
+    assert alpha(item, item, value, level)[0] == pytest.approx(expected, abs=1e-9)
+    assert math.isnan(alpha(np.arange(3), np.arange(3), np.arange(3.0), level)[0])
 
 
 def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
@@ -118,8 +117,8 @@ def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
     item = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 4])
     value = np.array([1.0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1])
     counts = [[1, 2], [3, 0], [2, 1]]
-    assert fleiss(item, value) == (pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12), 3)
-    assert fleiss(np.arange(3), np.zeros(3))[1] == 0
+    found = agreement_of(item, 0 * item, item, np.arange(12), value, "nominal").figures
+    assert found["Fleiss' kappa"][0] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
 
 
 def test_reliability_is_that_of_the_model_that_made_the_votes():
@@ -129,29 +128,34 @@ def test_reliability_is_that_of_the_model_that_made_the_votes():
         rng = np.random.default_rng(seed)
         prompt, who = np.repeat(np.arange(300), 4), rng.random((300, 30)).argsort(1)[:, :4].ravel()
         value = rng.normal(size=300)[prompt] + math.sqrt(2) * rng.normal(size=1200)
-        found = split_half(prompt, 0 * prompt, np.arange(1200), who, value, seed)
-        values.append(found.value)
-        inside += found.low <= 2 / 3 <= found.high
-        assert found.annotators == pytest.approx(4) and found.prompts == 300
+        found = agreement_of(prompt, 0 * prompt, np.arange(1200), who, value, "interval")
+        value, low, high = found.reliability(found.size)
+        values.append(value)
+        inside += low <= 2 / 3 <= high
+        assert found.size[0] == pytest.approx(4) and found.prompts == 300
     assert np.mean(values) == pytest.approx(2 / 3, abs=0.02) and inside >= 35
 
 
-def test_reliability_of_two_annotators_is_spearman_browns():
+def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(50, 1)) + rng.normal(size=(50, 2))
     prompt, who = np.repeat(np.arange(50), 2), np.tile([0, 1], 50)
-    found = split_half(prompt, 0 * prompt, np.arange(100), who, scores.ravel())
-    half = np.corrcoef(scores.T)[0, 1]
-    assert found.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
-    assert found.needed == math.ceil(4 * (1 - half) / half) == found.votes_needed
-    # What an annotator adds to all prompts alike moves no prompt past another, nor does a model.
-    biased = split_half(prompt, 0 * prompt, np.arange(100), who, scores.ravel() + 5.0 * who)
-    assert biased.value == pytest.approx(found.value, abs=1e-12)
+    mean, rest = (
+        scores.mean(axis=1),
+        scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0),
+    )
+    rest = ((rest + scores.mean()) ** 2).sum() / 49
+    expected = 1 - rest / (2 * mean.var(ddof=1))
     model = prompt % 2
-    by_model = split_half(prompt, model, np.arange(100), who, scores.ravel() + 9.0 * model)
-    rest = scores - np.array([scores[m::2].mean(0) for m in (0, 1)])[np.arange(50) % 2]
-    half = np.corrcoef(rest.T)[0, 1]
-    assert by_model.value == pytest.approx(2 * half / (1 + half), abs=1e-12)
+    for value in (scores.ravel(), scores.ravel() + 5.0 * who):
+        found = agreement_of(prompt, 0 * prompt, prompt, who, value, "interval")
+        assert found.reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
+        assert found.needed == math.ceil(8 * (1 - expected) / expected)
+    models = [
+        agreement_of(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
+        for n in (0, 9)
+    ]
+    assert models[0].parts == pytest.approx(models[1].parts, abs=1e-9)
 
 
 SCALES = {"ada": 0.05, "bob": 1, "cleo": 1, "strict": 0.6}
@@ -194,10 +198,11 @@ def test_votes_of_nobody_known_are_dealt_out_by_image(tmp_path):
     score = score + 0.8 * rng.normal(size=(1, 1, 5)) + rng.normal(size=(100, 4, 5))
     rows = [f"P{p}.,{p}-{i}.png,sdxl,{score[p, i, a]:.6f}" for p, i, a in np.ndindex(100, 4, 5)]
     path = write(tmp_path / "votes.csv", *rows, header="prompt,image,model,label")
-    found = build(path, scale="-9..9").generation.trust.reliability
-    icc = pg_icc(score.mean(axis=2))
-    assert found.among == "images" and found.value == pytest.approx(icc, abs=0.02)
-    assert found.annotators == 4
+    found = build(path, scale="-9..9").generation.trust
+    assert found.among == "votes" and found.reliability[0] == pytest.approx(
+        pg_icc(score.mean(axis=2)), abs=1e-5
+    )
+    assert found.agreement.size == pytest.approx((20, 4, 20))
 
 
 def pg_icc(table):

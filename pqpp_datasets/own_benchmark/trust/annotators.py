@@ -112,6 +112,7 @@ class Shared:
 _ROUNDS = 10
 _LEAST = 0.01
 """The least weight, of the greatest: an image that nobody trusted judged keeps its votes' mean."""
+_Z95 = 1.96
 _Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the usual
 
 
@@ -191,6 +192,7 @@ class Agreements:
         share: float64, the share of votes that have it.
         seconds: float64, the median time of a vote, NaN where none is known; None without times.
         usual: The median agreement; NaN where it is unknown.
+        trusted: How each agrees with those who agree.
         undecided: bool, too few votes to tell.
         reasons: Why somebody is flagged; empty for all others.
     """
@@ -204,8 +206,20 @@ class Agreements:
     share: np.ndarray
     seconds: np.ndarray | None
     usual: float
+    trusted: Trusted
     undecided: np.ndarray
     reasons: list[str]
+
+    @property
+    def interval(self) -> np.ndarray:
+        """The ends of the 95 % intervals of `agreement` on the scale of Fisher's z, over prompts.
+
+        float64 (annotators, 2).
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            half = _Z95 * self.error / (1 - self.agreement**2)
+            ends = np.arctanh(self.agreement)[:, None] + half[:, None] * [-1, 1]
+        return np.where(abs(self.agreement[:, None]) < 1, np.tanh(ends), self.agreement[:, None])
 
 
 def agreements_of(votes: Votes) -> Agreements | None:
@@ -322,7 +336,8 @@ def agreements(
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
-        measure, votes, shared, agreement, error, label, share, times, usual, ~decided, reasons
+        *(measure, votes, shared, agreement, error, label, share, times, usual, trusted),
+        *(~decided, reasons),
     )
 
 

@@ -4,27 +4,39 @@ Votes on images of one prompt may err together, and so may those of one person. 
 for a sum: of its prompt (with a model), its image, its annotator (with the model), of what the
 annotator thinks of this prompt, and of a rest. Their variances follow from sums of squares as
 Henderson has it ("Estimation of Variance and Covariance Components", Biometrics 9, 1953, method 1),
-whoever judged what; where all judged all they are those of the analysis of variance. Intervals are
-by leaving out each prompt with all its votes, on the scale of Fisher's z.
+whoever judged what; where all judged all they are those of the analysis of variance. A part that
+comes out below 0 is 0. The reliability is the share of the prompts in the variance of the mean of a
+prompt's votes. Where all annotators judged all prompts, how strict one is moves no prompt past
+another, and is left out: it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k).
+
+Intervals are by how far each prompt with all its votes moves a figure: of the ICC by leaving it
+out, on the scale of log(1 - ICC), of others by the derivative, on that of Fisher's z. To that of
+the ICC comes what chance there is in how strict the annotators were that came, by chi-square
+(Zou and Donner, "Construction of Confidence Limits about Effect Measures", Statistics in Medicine
+27, 2008). In simulations of 400 studies each, of 30 to 80 prompts with 3 to 5 annotators or a
+crowd of 40, strict alike and unlike, 94 to 97 % of the ICC's intervals of 95 % held the truth.
 """
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pqpp_files.figures import Figures
 
 PARTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
+WANTED = 0.8
 _ANNOTATORS, _IMAGES = (2, 3, 5, 8, 12, 20), (1, 2, 4)
-_WIDTHS = (0.2, 0.1)
 _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
-_WORK = 2_000_000  # votes that are counted, over all prompts left out
-_LEAST_GROUPS = 20
+_GROUPS = 20_000  # of more prompts some are left out together
 CONFIDENCE = 0.95
+_LEAST = 1e-3
+_STRICT = PARTS.index("annotator")
+Estimate = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -32,43 +44,97 @@ class Agreement:
     """How far votes agree, and where their differences come from.
 
     Attributes:
-        figures: What is measured to its value and 95 % interval.
+        figures: What is measured to its value and 95 % interval; not what is unknown.
+        others: Other ways to see the reliability, likewise.
         parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
             group of prompts left out; 0 for those that the votes cannot tell apart from another.
+        size: How many annotators, images and votes a prompt has (harmonic means).
+        prompts: How many there are, each with a model.
+        freedom: Of the part of annotators: how many there are, less one for each model.
         is_panel: Whether all annotators of a model judged all its prompts.
-        is_shared: Whether prompts have votes of several annotators; else nothing can be planned.
+        is_shared: Whether prompts have votes of several annotators; else there is no reliability.
     """
 
-    figures: Mapping[str, tuple[float, float, float]]
+    figures: Mapping[str, Estimate]
+    others: Mapping[str, Estimate]
     parts: np.ndarray
+    size: Estimate
+    prompts: int
+    freedom: int
     is_panel: bool
     is_shared: bool
 
     @property
-    def table(self) -> Figures:
-        """The figures, for people."""
-        rows = [{"figure": name, "value (95 % interval)": x} for name, x in self.figures.items()]
-        return Figures("agreement", "Agreement and reliability", [*rows[0]] if rows else [], rows)
+    def needed(self) -> int | None:
+        """How many annotators of these images would reach `WANTED`; None where no number does."""
+        prompt, image, *people, rest = np.maximum(self.parts[0], 0.0)
+        error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
+        spare = prompt * (1 - WANTED) / WANTED - image / self.size[1]
+        return max(1, math.ceil(round(error / spare, 9))) if spare > 0 else None
 
     @property
-    def plan(self) -> Figures:
-        """What reliability studies of other sizes would reach, and with how many prompts.
+    def table(self) -> Figures:
+        """The figures, for people."""
+        names = ("figure", "value (95 % interval)")
+        rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
+        return Figures("agreement", "Agreement", names, rows)
 
-        The prompts are those of one model with which the reliability's interval (Feldt, "The
-        Approximate Sampling Distribution of Kuder-Richardson Reliability Coefficient Twenty",
-        Psychometrika 30, 1965) gets so narrow.
+    def plan(self, width: float) -> tuple[Figures, str]:
+        """Say what reliability studies of other sizes would reach, and with how many prompts.
+
+        The first row is the study as it is. The prompts are those of one model with which the
+        reliability's interval (Feldt, "The Approximate Sampling Distribution of Kuder-Richardson
+        Reliability Coefficient Twenty", Psychometrika 30, 1965) gets so narrow; as many annotators
+        as in a row.
+
+        Args:
+            width: Of the interval.
+
+        Returns:
+            The table, and what it says.
         """
-        parts = np.maximum(self.parts, 0.0)
-        if self.is_panel:  # who is strict is so with all prompts
-            parts[:, PARTS.index("annotator")] = 0.0
         rows: list[dict[str, Any]] = []
-        for images, people in itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS):
-            found = _interval(_reliability(parts, people, images, people * images))
-            rows.append({"images": images, "annotators": people, "reliability": found})
-            rows[-1] |= {f"prompts, {w:g} wide": _prompts_for(w, found[0], people) for w in _WIDTHS}
-        who = "each of whom judges every prompt" if self.is_panel else "others for each prompt"
-        title = f"Reliability of a prompt's mean vote with a model, by annotators ({who})"
-        return Figures("plan", title, list(rows[0]), rows)
+        sizes = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
+        for size in (self.size, *((people, images, people * images) for images, people in sizes)):
+            found = self.reliability(size)
+            rows.append({"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"})
+            rows[-1]["reliability"] = found
+            rows[-1][f"prompts, {width:g} wide"] = _prompts_for(width, found[0], size[0]) or "-"
+        who = "each judges every prompt" if self.is_panel else "others for each prompt"
+        legend = (
+            "the first row is this study. reliability: of a prompt's mean vote with a model (ICC), "
+            f"with its 95 % interval; annotators: {who}; prompts: of one model, so many that "
+            f"the interval is {width:g} wide, - for over {_PROMPTS[-1]}"
+        )
+        return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
+
+    def reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
+        """Return the reliability of a prompt's mean of some votes, with its interval.
+
+        Args:
+            size: How many annotators, images and votes a prompt has.
+            strictness: Whether how strict annotators are counts although all judged all prompts.
+        """
+        from scipy.special import chdtri
+
+        from pqpp_metrics.functional._studentised import reach
+
+        weights = 1 / np.array([math.inf, size[1], size[0], size[0], size[2]])
+        weights[_STRICT] *= strictness or not self.is_panel
+        parts = self.parts if strictness else np.maximum(self.parts, 0.0)
+        tails = np.array([(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2])
+        change = self.freedom / chdtri(self.freedom, tails) - 1 if self.freedom else np.zeros(2)
+        strict = parts[0, _STRICT] * weights[_STRICT] * change
+        errors = np.append(parts @ weights, parts[0] @ weights + strict)
+        prompt = np.append(self.parts[:, 0], [self.parts[0, 0]] * 2)
+        with np.errstate(invalid="ignore", divide="ignore"):  # where all votes are equal
+            # A prompt's part is below 0 where votes are opposed.
+            logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
+        whole, left = logs[0], logs[1:-2]
+        half = reach((len(left) - 1) * (whole - left), CONFIDENCE)
+        below, above = np.hypot(half, logs[-2:] - whole)
+        value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
+        return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
 
 
 def agreement_of(
@@ -107,104 +173,180 @@ def agreement_of(
     apart = np.array([True, units < images < votes, base.max() + 1 < people < votes, False, True])
     apart[PARTS.index("annotator with prompt")] = cells not in (units, people, votes)
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
-    name = f"Krippendorff's alpha, {level}"
-    measures = {name: lambda part: alpha(item[part], value[part], level)}
+    firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
+    is_panel = cells == np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
+    found = variance_parts(value, base, levels, prompt % _GROUPS)
+    parts = np.zeros((len(found), len(PARTS)))
+    parts[:, apart] = found
+    annotators, of_images, of_votes = (
+        float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts[:3]
+    )
+    figures = {f"Krippendorff's alpha, {level}": alpha(prompt, item, value, level)}
     if level != "interval":
         number = np.bincount(item)[item]
-        alike = number == np.bincount(number[number > 1], minlength=1).argmax()
-        measures["Fleiss' kappa"] = lambda part: fleiss(item[part & alike], value[part & alike])[0]
-        measures["Gwet's AC1"] = lambda part: ac1_of(_numbered(item[part]), value[part])[0]
-    groups = min(int(prompt.max()) + 1, max(_WORK // votes, _LEAST_GROUPS))
-    drawn = np.zeros((groups + (groups > 1), len(PARTS) + len(measures)))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for left, row in enumerate(drawn, -1):
-            part = prompt % groups != left
-            row[apart.nonzero()] = variance_parts(
-                value[part], base[part], [c[part] for c in levels]
-            )
-            row[len(PARTS) :] = [measure(part) for measure in measures.values()]
-    parts, columns = drawn[:, : len(PARTS)], drawn[:, len(PARTS) :].T
-    figures = {name: _interval(x) for name, x in zip(measures, columns, strict=True)}
-    firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows)]
-    size = [float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts]
+        kept = number == np.bincount(number[number > 1], minlength=1).argmax()
+        if kept.any():
+            ratio, moved = _disagreement(_numbered(item[kept]), value[kept], level="nominal")
+            figures["Fleiss' kappa"] = _estimate(1 - ratio, moved, prompt[kept])
+        ac1, of_items = ac1_of(item, value)
+        figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
+    size = annotators, of_images, of_votes
+    freedom = people - int(base.max()) - 1
+    agreement = Agreement({}, {}, parts, size, units, freedom, is_panel, units < cells)
+    others: dict[str, Estimate] = {}
     if units < cells:
-        figures["ICC of a vote"] = _interval(_reliability(parts, 1, 1, 1))
-        figures[f"ICC of {size[2]:.3g} votes"] = _interval(_reliability(parts, *size))
+        whole, of_vote = f"ICC of {of_votes:.3g} votes", "ICC of a vote"
+        figures[whole], others[of_vote] = map(agreement.reliability, (size, (1, 1, 1)))
+        for name, one in ((whole, size), (of_vote, (1, 1, 1))) if is_panel else ():
+            others[f"{name}, strictness counted"] = agreement.reliability(one, strictness=True)
     known = {name: found for name, found in figures.items() if math.isfinite(found[0])}
-    crossed = (np.bincount(base[np.unique(codes, return_index=True)[1]]) for codes in (unit, who))
-    return Agreement(known, parts, cells == np.vdot(*crossed), units < cells)
+    return replace(agreement, figures=known, others=others)
 
 
-def alpha(item: np.ndarray, value: np.ndarray, level: str) -> float:
-    """Return Krippendorff's alpha of votes, NaN where no image has two.
+def alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
+    """Return Krippendorff's alpha of votes and its interval over prompts, NaN where no image has 2.
 
     Args:
-        item: The image of each vote, whole numbers from 0.
+        prompt: The prompt of each vote, whole numbers from 0.
+        item: The image, likewise.
         value: float64 (votes,).
         level: "nominal", "ordinal" or "interval".
 
     Example:
         >>> item, value = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 2.0, 1.0, 2.0])
-        >>> round(alpha(item, value, "nominal"), 4)
+        >>> round(alpha(item, item, value, "nominal")[0], 4)
         0.0
     """
-    from pqpp_metrics.functional._votes import alpha_of
-
-    kept = np.flatnonzero(np.bincount(item)[item] > 1)
-    if not len(kept):
-        return math.nan
-    place = np.cumsum(np.bincount(item[kept]) > 0) - 1
-    return alpha_of(place[item[kept]], value[kept], level)
+    kept = np.bincount(item)[item] > 1
+    if not kept.any():
+        return math.nan, math.nan, math.nan
+    ratio, moved = _disagreement(_numbered(item[kept]), value[kept], level)
+    return _estimate(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
 
 
-def fleiss(item: np.ndarray, value: np.ndarray) -> tuple[float, int]:
-    """Return Fleiss' kappa over the images with the commonest number of votes, and their number.
+def _disagreement(item: np.ndarray, value: np.ndarray, level: str) -> tuple[float, np.ndarray]:
+    """Return the disagreement on images over that of all votes, and how each vote lowers it.
 
-    NaN and 0 where no image has two votes.
+    Args:
+        item: From 0 without a gap; each has two votes or more.
     """
-    from pqpp_metrics.functional.agreement import fleiss_kappa
+    _, codes, counts = np.unique(value, return_inverse=True, return_counts=True)
+    if len(counts) == 1:
+        return 0.0, np.zeros(len(value))
+    n, number = len(value), np.bincount(item)[item]
+    if level == "nominal":
+        pair = _numbered(item, codes)
+        apart = (number - np.bincount(pair)[pair]) / (number - 1)
+        by_chance, own = 1 - np.sum((counts / n) ** 2), 2 - 2 * counts[codes] / n
+        ratio = float(apart.mean() / by_chance)
+    else:
+        if (
+            level == "ordinal"
+        ):  # the votes between two labels lie between the middles of their ranks
+            value = (np.cumsum(counts) - counts / 2)[codes] / n
+        value = value - value.mean()
+        rest = value - (np.bincount(item, value) / np.bincount(item))[item]
+        weighed = 2 * number / (number - 1) * rest
+        apart, by_chance = weighed * rest, 2 * np.mean(value * value)
+        own, ratio = 2 * value * value + by_chance, float(apart.mean() / by_chance)
+    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
+    if level == "ordinal":  # a vote also moves the ranks above it
+        slope = np.bincount(codes, 2 * weighed - 4 * ratio * value) / n
+        moved -= (slope[::-1].cumsum()[::-1] - slope / 2)[codes]
+    return ratio, moved / by_chance
 
-    number = np.bincount(item)
-    several = number[number > 1]
-    if not len(several):
-        return math.nan, 0
-    votes = int(np.bincount(several).argmax())
-    rows = np.flatnonzero(number[item] == votes)
-    rows = rows[np.argsort(item[rows], kind="stable")]
-    return float(fleiss_kappa(value[rows].reshape(-1, votes))), len(rows) // votes
+
+def _estimate(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
+    """Return a figure with its interval, by how each part of a prompt moves it."""
+    from pqpp_metrics.functional._influence import correlation_interval
+
+    prompt = _numbered(prompt)
+    influences = np.bincount(prompt, moved) * (int(prompt.max()) + 1.0) / len(moved)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = correlation_interval(value, influences / (1 - value * value), CONFIDENCE)
+    return value, max(-1.0, low), min(1.0, high)  # of too few prompts, all that is possible
 
 
-def variance_parts(value: np.ndarray, base: np.ndarray, levels: Sequence[np.ndarray]) -> np.ndarray:
+def variance_parts(
+    value: np.ndarray,
+    base: np.ndarray,
+    levels: Sequence[np.ndarray],
+    group: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the variance of each effect, and of the rest, of values that are their sum.
 
     Args:
         value: float64 (values,).
-        base: What has a mean of its own that is no effect; whole numbers from 0 (values,).
+        base: What has a mean of its own that is no effect; whole numbers from 0 without a gap
+            (values,).
         levels: Of each effect, likewise; each level has one base.
+        group: What is left out in turn, likewise; nothing is if left out.
 
     Returns:
-        float64 (effects + 1,); a part may be below 0 by chance.
+        float64 (1 + groups, effects + 1), of all values and without each group; a part may be below
+        0 by chance.
 
     Example:
         >>> table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8.0]])
         >>> item, rater = np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3)
         >>> variance_parts(table.ravel(), 0 * item, [item, rater]).round(4).tolist()
-        [3.1944, 4.5556, 1.5556]
+        [[3.1944, 4.5556, 1.5556]]
     """
     value = value - value.mean()
-    expected, squares = [], []
-    for codes in (base, *levels):
+    out = np.zeros(len(value), np.int64) if group is None else group
+    columns, groups = (base, *levels), int(out.max()) + 1
+    expected = np.empty((len(columns) + 1, groups + 1, len(columns)))
+    squares = np.empty(expected.shape[:2])
+    cells = [_cells(codes, out) for codes in columns]
+    is_within = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
+    pairs: dict[tuple[int, int], Any] = {}
+    for row, (codes, (cell, code, gone)) in enumerate(zip(columns, cells, strict=True)):
         number = np.bincount(codes)
-        squares.append(np.sum(np.bincount(codes, value)[number > 0] ** 2 / number[number > 0]))
-        row = []
-        for other in levels:
-            width = int(other.max()) + 1
-            cells, counts = np.unique(codes * width + other, return_counts=True)
-            row.append(float((counts * counts / number[cells // width]).sum()))
-        expected.append([*row, float(np.count_nonzero(number))])
-    expected.append([float(len(value))] * (len(levels) + 1))  # each value by itself
-    over_base = np.array(expected[1:]) - expected[0]
-    return np.linalg.lstsq(over_base, np.array([*squares[1:], value @ value]) - squares[0])[0]
+        kept = number[code] - np.bincount(cell)
+
+        def sums(whole, left, number=number, code=code, gone=gone, kept=kept):
+            """Sum squares over how many votes a level has; only its cells' groups change it."""
+            change = np.divide(left, kept, where=kept > 0, out=np.zeros(len(kept)))
+            lost = np.bincount(gone, change - (whole / number)[code], groups)
+            return np.sum(whole / number) + np.append(0.0, lost)
+
+        total = np.bincount(codes, value)
+        squares[row] = sums(total**2, (total[code] - np.bincount(cell, value)) ** 2)
+        expected[row, :, -1] = sums(number, kept)
+        for column, other in enumerate(levels):
+            if column + 1 < row:  # counted the other way round
+                pair, _, holder = pairs[column + 1, row - 1]
+            else:
+                pair, holder, _ = pairs[row, column] = _cells(codes, other)
+            part, of_pair = pair, np.arange(len(holder))
+            if not is_within[row] and not is_within[column + 1]:
+                part, of_pair, _ = _cells(pair, out)
+            in_cell = np.empty(len(of_pair), np.int64)
+            in_cell[part] = cell
+            count = np.bincount(pair)
+            whole = np.bincount(holder, count * count)
+            less = count[of_pair] - np.bincount(part)
+            lost = np.bincount(in_cell, count[of_pair] ** 2 - less * less)
+            expected[row, :, column] = sums(whole, whole[code] - lost)
+    expected[-1] = len(value) - np.append(0, np.bincount(out))[:, None]
+    squares[-1] = value @ value - np.append(0, np.bincount(out, value * value))
+    over_base = np.moveaxis(expected[1:] - expected[0], 0, 1)
+    inverse = np.linalg.pinv(over_base, rcond=1e-12)
+    parts = np.einsum("gij,jg->gi", inverse, squares[1:] - squares[0])
+    return parts[:1] if group is None else parts
+
+
+def _cells(codes: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number what differs in either column; return the numbers, and both columns of each."""
+    for fine in (other, codes):  # one may tell the other
+        told = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
+        for column, of_fine in zip((codes, other), told, strict=True):
+            of_fine[fine] = column
+        if all((of[fine] == column).all() for of, column in zip(told, (codes, other), strict=True)):
+            return fine, told[0], told[1]
+    width = int(other.max()) + 1
+    number, keys = pd.factorize(codes * np.int64(width) + other)
+    return number, keys // width, keys % width
 
 
 def _numbered(*columns: np.ndarray) -> np.ndarray:
@@ -215,23 +357,7 @@ def _numbered(*columns: np.ndarray) -> np.ndarray:
     return np.unique(code, return_inverse=True)[1]
 
 
-def _reliability(parts: np.ndarray, annotators: float, images: float, votes: float) -> np.ndarray:
-    """Return what share the prompts have in the variance of means of so many votes."""
-    with np.errstate(invalid="ignore"):  # where all votes are equal
-        return parts[:, 0] / (parts / [1, images, annotators, annotators, votes]).sum(axis=1)
-
-
-def _interval(column: np.ndarray) -> tuple[float, float, float]:
-    """Return a figure, of all and with each group of prompts left out, with its interval."""
-    from pqpp_metrics.functional._influence import correlation_interval, fisher_z
-
-    z, value = fisher_z(column), float(column[0])
-    influences = (len(column) - 2) * (z[0] - z[1:])
-    low, high = correlation_interval(value, influences, CONFIDENCE)
-    return value, max(-1.0, low), min(1.0, high)  # of too few prompts, all that is possible
-
-
-def _prompts_for(width: float, reliability: float, annotators: int) -> int | None:
+def _prompts_for(width: float, reliability: float, annotators: float) -> int | None:
     from scipy.special import fdtri
 
     freedom = _PROMPTS - 1.0

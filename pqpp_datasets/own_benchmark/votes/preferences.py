@@ -19,7 +19,7 @@ from pqpp_datasets.own_benchmark.forms import number_of
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
-from pqpp_datasets.own_benchmark.trust.figures import alpha
+from pqpp_datasets.own_benchmark.trust.figures import Estimate, alpha
 from pqpp_datasets.own_benchmark.trust.reliability import agreement_told
 from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
 from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
@@ -61,7 +61,8 @@ class Preferences:
             where they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
             the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
         agreements: Of each voter with the others; None where nothing says who chose.
-        alpha: Krippendorff's, of those that count, a tie half-way; NaN where no pair has two.
+        alpha: Krippendorff's, of those that count, a tie half-way, and its 95 % interval over
+            prompts; NaN where no pair has two.
     """
 
     models: list[str]
@@ -76,7 +77,7 @@ class Preferences:
     notes: tuple[str, ...]
     choices: pd.DataFrame
     agreements: PairAgreements | None
-    alpha: float
+    alpha: Estimate
 
     @property
     def voters(self) -> list[str]:
@@ -98,10 +99,11 @@ class Preferences:
     @property
     def told(self) -> str:
         """How far voters agree on a pair, in a line that says the bad news first."""
-        if not self.alpha <= 1:
+        value, low, high = self.alpha
+        if not value <= 1:
             return "too few to tell how far voters agree: no pair that several judged, or all alike"
-        told = f"agreement of voters on a pair: Krippendorff's alpha {self.alpha:.2f}"
-        return agreement_told(self.alpha, "voters") + told
+        told = f"agreement of voters on a pair: Krippendorff's alpha {value:.2f}"
+        return f"{agreement_told(value, 'voters')}{told} ({low:.2f} to {high:.2f})"
 
     def lines(self) -> list[str]:
         """Say the strengths, a line a model."""
@@ -163,7 +165,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         notes=(*table.notes, "choices: a tie counts half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=alpha(item[choices["counts"]], value, "ordinal"),
+        alpha=alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
     )
 
 
