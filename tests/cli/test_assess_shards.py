@@ -1,8 +1,5 @@
 """`pqpp assess` from shard to shard."""
 
-import subprocess
-import sys
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -60,25 +57,3 @@ def test_what_cannot_be_done_is_said_in_a_line(study, more, said, monkeypatch, c
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
     assert not (study / "out").exists()
-
-
-@pytest.mark.slow
-def test_a_real_model_killed_with_two_workers_ends_alike(study):
-    pytest.importorskip("torch")
-    import signal
-    import time
-
-    from support.tiny_rahf import tiny_feedback
-
-    saved = tiny_feedback().save_pretrained(study / "rahf")
-    asked = words(study, "--model", str(saved), "--device", "cpu", "--shard-size", "2", "--output")
-    assert main([*asked, str(study / "whole")]) == 0
-    command = [sys.executable, "-m", "pqpp_cli.main", *asked, str(study / "cut"), "--workers", "2"]
-    process = subprocess.Popen(command, start_new_session=True)
-    while process.poll() is None and not list((study / "cut").glob("part-*")):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert main([*asked, str(study / "cut"), "--workers", "2"]) == 0
-    for file in (study / "whole").iterdir():
-        assert (study / "cut" / file.name).read_bytes() == file.read_bytes()

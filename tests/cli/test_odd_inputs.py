@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 
 from pqpp_cli.main import main
-from pqpp_cli.train import TRAINERS
-
-HUGE = 2**70
 
 
 def refused(capsys, *words) -> str:
@@ -49,18 +46,6 @@ def test_a_damaged_configuration_of_a_model(here, content, capsys):
     (here / "model").mkdir()
     (here / "model" / "config.json").write_bytes(content.encode("utf-8", "surrogatepass"))
     assert "model" in refused(capsys, "models", "show", "./model")
-
-
-RECIPES = ("seed: .inf", "seed: " + "9" * 5000, "seed: " + "[" * 20_000, f"seed: {HUGE}")
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
-def test_odd_recipes_end_each_trainer_in_one_line(here, trainer, capsys):
-    pytest.importorskip("accelerate", reason="training needs the extra models")
-    recipes = RECIPES if trainer == next(iter(TRAINERS)) else RECIPES[:1]  # all have one reader
-    for number, recipe in enumerate(recipes):
-        (here / f"{number}.yaml").write_text(recipe)
-        refused(capsys, "train", trainer, "--config", f"{number}.yaml")
 
 
 def test_a_folder_that_datasets_stumbles_over(here, capsys):

@@ -1,11 +1,7 @@
 """Ctrl-C from the first moment of ours: one line, and 130."""
 
-import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
@@ -61,24 +57,3 @@ def test_a_signal_that_somebody_else_minds_is_left_to_them(before, tmp_path):
 def interrupted(folder, code):
     words = [sys.executable, "-c", code]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_an_interrupt_at_any_time_shows_no_line_of_ours(tmp_path):
-    """What Python itself does before it comes to us is not ours."""
-    pqpp = str(Path(sys.executable).with_name("pqpp"))
-    ends = []
-    for milliseconds in (50, 100, 150, 250, 400, 700):
-        process = subprocess.Popen(
-            [pqpp, "predict", "a cat"],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONFAULTHANDLER": ""},
-        )
-        time.sleep(milliseconds / 1000)
-        process.send_signal(signal.SIGINT)
-        _, error = process.communicate()
-        ends.append((process.returncode, error))
-        assert "pqpp_cli/predict" not in error and "pqpp_models" not in error, error
-    assert {code for code, _ in ends} <= {0, 130, -2, 1}

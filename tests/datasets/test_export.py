@@ -1,14 +1,12 @@
 """Exported folders: plain `load_dataset` gives the same rows, cards hold true."""
 
 import re
-import sys
 
 import pytest
 import yaml
 from datasets import Image, load_dataset
 from support.benchmark_folders import write_conqa, write_gimbrr, write_richhf, write_vistar
 from support.pqpp_folders import write_v1_0
-from support.processes import run
 from support.rated_folders import WRITERS
 
 from pqpp_datasets.benchmarks import BENCHMARKS
@@ -73,31 +71,6 @@ def test_card(exported):
     assert "Known quirks" in text and "{{ " not in text and "{%" not in text
     citation = BENCHMARKS[next(iter(rows))[0]].citation
     assert citation in text and (citation or family == "sample")
-
-
-def test_without_this_package(tmp_path):
-    export(["sample"], tmp_path / "out")
-    code = (
-        "import sys, datasets\n"
-        "sys.modules['pqpp_datasets'] = None\n"
-        f"print(datasets.load_dataset({str(tmp_path / 'out')!r})['train'].num_rows)"
-    )
-    done = run([sys.executable, "-c", code], tmp_path, PQPP_NO_AUTOLOAD="1", PYTHONPATH="")
-    assert done.stdout.strip() == "240", done.stderr
-
-
-@pytest.mark.daily
-def test_ended_export_leaves_nothing(tmp_path):
-    code = (
-        "import os, signal, sys\n"
-        "import pqpp_datasets.export.export as module\n"
-        "module.render_card = lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM)\n"
-        "from pqpp_cli.main import main\n"
-        f"sys.exit(main(['datasets', 'export', 'sample', '--output', {str(tmp_path / 'out')!r}]))"
-    )
-    cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
-    assert run([sys.executable, "-c", code], tmp_path, **cache).returncode == 143
-    assert [p.name for p in tmp_path.iterdir() if "out" in p.name] == []
 
 
 @pytest.mark.realdata

@@ -120,31 +120,3 @@ def test_kills_at_every_step(tmp_path, kind):
     assert len(seen) > 5 and {"old", "another"} <= set(seen)
     if kind == "file":
         assert "broken" not in seen  # else for a moment between the renames, which the next mends
-
-
-SAVING = """
-import sys
-import numpy as np
-from pqpp_backbones.checkpoint import write_checkpoint
-for _ in range(15):
-    config = {"predictor_type": "x", "of": sys.argv[1]}
-    write_checkpoint("it", config, {"a": np.zeros(99)}, sys.argv[1], {"vocab.txt": b"x"})
-"""
-
-
-def test_four_that_save_to_one_folder_leave_one_whole(tmp_path):
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", SAVING, name],
-            cwd=tmp_path,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        for name in "abcd"
-    ]
-    assert [process.communicate(timeout=900)[1] for process in started] == [""] * 4
-    (folder,) = tmp_path.iterdir()
-    config = json.loads((folder / "config.json").read_text())
-    assert config["of"] == (folder / "README.md").read_text()
-    assert len(list(folder.iterdir())) == 4

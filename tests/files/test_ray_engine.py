@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +16,7 @@ from support.shard_jobs import Doubled, doubled, refuses
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
-from pqpp_files.shards import RayOptions, hold_shards, ray_engine, run_shards
+from pqpp_files.shards import RayOptions, hold_shards, run_shards
 
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
@@ -160,26 +159,3 @@ def test_what_is_about_a_cluster_needs_one(tmp_path, capsys, monkeypatch):
     shards = hold_shards(pa.table({"n": [1]}), 1)
     with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):
         run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
-
-
-def test_a_cluster_that_does_not_start_or_dies_is_a_line_and_one_worker_means_one(
-    tmp_path, monkeypatch
-):
-    def fails(*args, **options):
-        raise RuntimeError("the raylet died")
-
-    node = {"Alive": True, "Resources": {"CPU": 8}}
-    ray = SimpleNamespace(is_initialized=lambda: False, init=fails, shutdown=lambda: None)
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    shards = hold_shards(pa.table({"n": [1]}), 1)
-    with pytest.raises(FileError, match=r"no cluster of Ray at this machine .*the raylet died"):
-        run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
-    ray.init, ray.nodes = (lambda *args, **options: None), fails
-    with pytest.raises(FileError, match=r"Ray cannot go on .*the raylet died"):
-        run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")
-    ray.nodes = lambda: [node]
-    asked = []
-    monkeypatch.setattr(ray_engine, "_tasks_do", lambda *args: asked.append(args[-1]) or iter(()))
-    for workers in (1, 2, None):
-        run_shards(doubled, shards, tmp_path / "out", {}, engine="ray", workers=workers)
-    assert [ray_engine._places(ray, options) for options in asked] == [1, 2, 8]

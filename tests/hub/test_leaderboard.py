@@ -169,34 +169,3 @@ def test_labels_in_private(shared, benchmark, pqpp, tmp_path):
     expected = kendalltau(scores, np.round(rows["mean_hbpp"], 9)).statistic  # equal means tie
     assert row["kendall"] == pytest.approx(expected, abs=1e-6)
     assert row["predictor"] == "theirs.csv_score" and row["n"] == 80
-
-
-@pytest.mark.slow
-def test_from_votes_to_a_page(shared, pqpp, push, tmp_path, cache):
-    """Build, push, three submits, of which one is merged, the table and its static page."""
-    votes = tmp_path / "votes.csv"
-    lines = ["prompt,image,model,annotator,rating"]
-    for number in range(150):
-        prompt = f"{'big ' * (number % 6)}cat {number}"
-        rating = 5 - number % 6 // 2 - number % 2
-        lines += [f"{prompt},m/{number}.png,m,{who},{rating}" for who in ("a", "b")]
-    votes.write_text("\n".join(lines))
-    built = ("--columns", "label=rating", "--scale", "likert5", "--license", "cc-by-4.0")
-    pqpp("build", votes, *built, "--output", tmp_path / "votes")
-    benchmark = f"{shared.owner}/votes"
-    pqpp("datasets", "push", tmp_path / "votes", benchmark)
-    tasks = yaml.safe_load(files_of(shared, "dataset", benchmark)["eval.yaml"])["tasks"]
-    assert tasks == [
-        {"id": f"{split}--m_rating", "split": split} for split in ("validation", "test")
-    ]
-    models = [push(measure) for measure in ("n_words", "mean_word_length", "numeral_ratio")]
-    for model in models:
-        assert "/discussions/1" in pqpp("models", "submit", model, "--benchmark", benchmark).stdout
-    shared.user.run(f"import huggingface_hub as h; h.HfApi().merge_pull_request({models[0]!r}, 1)")
-    space = f"{shared.owner}/page"
-    found = pqpp("leaderboard", benchmark, "--verify", "--space", space)
-    assert not re.search("here it is|not verified|left out", found.stderr)
-    assert found.stderr.count("not merged: 1") == 2
-    page = files_of(shared, "space", space)["index.html"]
-    assert all(model in page and model in found.stdout for model in models)
-    assert "Difference from " in found.stdout

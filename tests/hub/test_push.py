@@ -150,29 +150,6 @@ class TestPushAndPull:
 
 
 class TestWhatChanges:
-    def test_pushing_again_commits_nothing(self, run, hub, saved):
-        first = run(pushing(str(saved), "pqpp/m"))
-        before = len(hub.requests)
-        again = run(pushing(str(saved), "pqpp/m"))
-        assert first["commit"] and again["commit"] is None
-        served = ["handler.py", "requirements.txt"]
-        assert again["unchanged"] == ["config.json", "model.safetensors", "README.md", *served]
-        assert not [one for one in hub.requests[before:] if not one.startswith("GET")]
-
-    def test_stale_files_go_and_foreign_files_stay(self, run, hub, saved):
-        run(pushing(str(saved), "pqpp/m"))
-        run(
-            "from huggingface_hub import HfApi\n"
-            "HfApi().upload_file(path_or_fileobj=b'x', path_in_repo='plot.png', repo_id='pqpp/m')\n"
-            "print(0)"
-        )
-        report = run(pushing("n_words", "pqpp/m"))
-        assert report["removed"] == ["model.safetensors"]
-        assert report["changed"] == ["config.json", "README.md"]
-        files = hub.hub.store.repositories["model", "pqpp/m"].commits[report["commit"]].files
-        served = ["handler.py", "requirements.txt"]
-        assert set(files) == {".gitattributes", "README.md", "config.json", "plot.png", *served}
-
     def test_dry_run_writes_nothing_and_tells_the_same(self, run, hub, saved):
         for folder, branch in ((str(saved), None), ("n_words", None), (str(saved), "side")):
             before = len(writes(hub))

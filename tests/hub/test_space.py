@@ -3,15 +3,12 @@
 import logging
 import re
 from importlib import metadata
-from pathlib import Path
 
 import pytest
 
 from pqpp_files.errors import MissingExtraError, PqppError
 from pqpp_files.extras import pinned_requirements
 from pqpp_hub import space
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_refusals_become_words():

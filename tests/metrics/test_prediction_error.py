@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from pqpp_metrics.functional import pearson_qpp, qpp_report, rmse_qpp, smare
 
-METRICS = [smare, rmse_qpp]
-
 
 def test_smare_by_hand():
     # Ranks 1 2 3 4 against 2 1 3 4: two errors of one rank, over 4 queries.

@@ -25,7 +25,6 @@ METRICS = [
     ndcg,
     average_precision,
 ]
-WITH_CUT_OFF = [metric for metric in METRICS if metric is not r_precision]
 WITH_UNRETRIEVED = [recall_at_k, r_precision, ndcg, average_precision]
 
 

@@ -1,7 +1,6 @@
 """Nothing heavy is imported until it is needed, looked at in a fresh process."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,3 @@ def test_stays_light(code, also, tmp_path):
     assert done.returncode == 0, done.stderr
     loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
     assert not loaded & (HEAVY | {also})
-
-
-def test_names_of_the_package_are_all_there():
-    for name in pqpp_models.__all__:
-        assert getattr(pqpp_models, name) is not None
-    assert set(pqpp_models.__all__) <= set(dir(pqpp_models))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        pqpp_models.nothing  # noqa: B018
-    assert "pqpp_models.predictor" in sys.modules

@@ -6,8 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="pipelines need torch")
 pytest.importorskip("transformers", reason="pipelines need transformers")
 
-from support.processes import run_warm  # noqa: E402
-from support.tiny_models import REPOSITORY, save_clip, save_text_encoder  # noqa: E402
+from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
 
 from pqpp_models import (  # noqa: E402
     Predictor,
@@ -64,16 +63,3 @@ def test_pairs_of_prompts_and_images(make_pipeline, tmp_path):
     row = {"prompt": "a cat", "images": [GRAY]}
     expected = predictor.predict([row])[0, 0]
     assert make_pipeline(folder)(row) == {"mean_hbpp": pytest.approx(expected)}
-
-
-def test_its_own_module_may_be_imported_first(text_folder, tmp_path):
-    code = f"""
-import warnings; warnings.simplefilter("error", UserWarning)
-import pqpp_autoload; pqpp_autoload.start()
-import pqpp_models.pipelines
-from transformers import pipeline
-pipe = pipeline("prompt-performance-prediction", model={text_folder!r})
-print(type(pipe).__module__)
-"""
-    result = run_warm(code, tmp_path, PYTHONPATH=str(REPOSITORY))
-    assert result.stdout.splitlines()[-1] == "pqpp_models.pipelines", result.stderr

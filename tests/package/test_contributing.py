@@ -1,15 +1,13 @@
 """CONTRIBUTING's recipes, followed to the letter in a copy of the checkout."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from support.processes import run
-from support.recipes import ROOT, copy_of_everything, copy_of_the_checkout, follow
+from support.recipes import ROOT, copy_of_the_checkout, follow
 
 
 @pytest.fixture
@@ -128,26 +126,3 @@ def test_a_toy_score_assesses_images_and_tells_its_choices(checkout):
     rows = pq.read_table(checkout / "verdicts.parquet").to_pylist()
     assert [row["score"] for row in rows] == [pytest.approx(0.4)]
     assert passed(checkout, "tests/feedback/vistar/test_toy.py")
-
-
-RECIPES = (
-    *("Add a benchmark", "Add a metric", "Add a predictor"),
-    *("Add a kind of task", "Add a score of images", "Add a command"),
-)
-
-
-@pytest.mark.slow
-def test_the_whole_suite_passes_with_all_six(tmp_path):
-    checkout = copy_of_everything(tmp_path / "checkout")
-    for heading in RECIPES:
-        follow(heading, checkout)
-    words = ("-q", "-m", "not slow", "-p", "no:cacheprovider", "-n", "2", "tests")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words],
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-4000:]

@@ -1,18 +1,9 @@
-"""One command of each thing that an extra promises, in an empty environment that holds it alone.
+"""One command of each thing that an extra promises, in an empty environment that holds it alone."""
 
-`python -m support.extras [EXTRA ...]` in `tests` tries some, or all, one after another, and prints
-how many packages and megabytes each brings; `core` is pqpp without any.
-"""
-
-import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from support.recipes import ROOT, copy_of_everything
@@ -178,21 +169,6 @@ def _save_bert(folder: Path) -> None:
     predictor.save_pretrained(folder / "bert")
 
 
-@dataclass(frozen=True)
-class Alone:
-    """What came of an extra in an environment of its own.
-
-    Attributes:
-        packages: How many pip brought, pqpp among them.
-        megabytes: What they take on the disk.
-        failed: The lines that failed, each with the end of what it said.
-    """
-
-    packages: int
-    megabytes: int
-    failed: list[tuple[Sequence[str], str]]
-
-
 def build_wheel(folder: Path) -> Path:
     """Build the wheel that all environments install."""
     source = copy_of_everything(folder / "source")
@@ -202,8 +178,8 @@ def build_wheel(folder: Path) -> Path:
     return next(folder.glob("pqpp-*.whl"))
 
 
-def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> Alone:
-    """Install an extra in an empty environment, run its lines there, and remove it.
+def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> list:
+    """Install an extra in an empty environment, run its lines, and return those that failed.
 
     Args:
         extra: Its name; the core's is empty.
@@ -220,11 +196,8 @@ def try_alone(extra: str, wheel: Path, prepared: Path, folder: Path) -> Alone:
         pip = [python, "-m", "pip"]
         constraints = ["-c", str(ROOT / "constraints.txt")]
         _ask(work, *pip, "install", "-q", *constraints, wanted).check_returncode()
-        packages = json.loads(_ask(work, *pip, "list", "--format=json").stdout)
-        count = len({package["name"] for package in packages} - {"pip", "setuptools"})
         ended = [(line, _ask(work, python, *line)) for line in _lines(extra)]
-        failed = [(line, done.stderr[-500:]) for line, done in ended if done.returncode]
-        return Alone(count, _megabytes(venv), failed)
+        return [(line, done.stderr[-500:]) for line, done in ended if done.returncode]
     finally:
         shutil.rmtree(venv, ignore_errors=True)
 
@@ -242,45 +215,3 @@ def _ask(work: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         line, cwd=work, env=environment, capture_output=True, text=True, check=False
     )
-
-
-def _megabytes(venv: Path) -> int:
-    """Return what packages take on the disk, pip and setuptools left out."""
-    (packages,) = (venv / "lib").glob("python*/site-packages")
-    paths = (path for path in packages.rglob("*") if path.is_file() and not path.is_symlink())
-    ours = (
-        path.stat().st_blocks * 512
-        for path in paths
-        if not path.relative_to(packages)
-        .parts[0]
-        .startswith(("pip", "setuptools", "pkg_resources"))
-    )
-    return round(sum(ours) / 1e6)
-
-
-def main(extras: Sequence[str]) -> int:
-    """Try extras, all if none is named; 1 if a line failed."""
-    is_wrong = False
-    with tempfile.TemporaryDirectory(prefix="pqpp-extras-") as beside:
-        room = Path(beside)
-        (room / "prepared").mkdir()
-        prepare(room / "prepared")
-        wheel = build_wheel(room)
-        for name in extras or sorted({*TRIED, *CODE}):
-            began = time.monotonic()
-            extra = "" if name == "core" else name
-            found = try_alone(extra, wheel, room / "prepared", room / f"of-{name}")
-            is_wrong |= bool(found.failed)
-            print(
-                f"{extra or 'core'}: {found.packages} packages, {found.megabytes} MB, "
-                f"{len(_lines(extra))} lines, {len(found.failed)} failed, "
-                f"{time.monotonic() - began:.0f} s",
-                flush=True,
-            )
-            for line, said in found.failed:
-                print(f"  {' '.join(line)}\n  {said}", flush=True)
-    return int(is_wrong)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

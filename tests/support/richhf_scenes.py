@@ -10,16 +10,12 @@ show. Points, labels and scores follow by rules, so that they are exact:
 - plausibility falls by .25 for an artifact and by another .25 for a large one, alignment by .25
   for a changed word, aesthetics with the grain of the image; overall is their mean. All are rounded
   to twelfths, as means of three ratings on a scale of five are.
-
-    python tests/support/richhf_scenes.py FOLDER --train 10000 --validation 300 --test 300
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +24,6 @@ from typing import Any
 import numpy as np
 
 from pqpp_metrics.functional.keywords import prompt_tokens
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from support.richhf_records import write_split
 
 COLOURS = {
@@ -348,20 +340,3 @@ def _write(folder: Path, split: str, scenes: Sequence[Scene]) -> None:
     names = ("uid", "prompt", "artifact_points", "misalignment_points")
     lines = [json.dumps({name: getattr(scene, name) for name in names}) for scene in scenes]
     (folder / "points" / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def main() -> None:
-    """Write scenes as the command line says."""
-    parser = argparse.ArgumentParser(description="Write a generated stand-in for RichHF-18K.")
-    parser.add_argument("folder")
-    for name, count in (("train", 10000), ("validation", 300), ("test", 300)):
-        parser.add_argument(f"--{name}", type=int, default=count, metavar="N")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--size", type=int, default=64, help="pixels along a side of an image")
-    given = parser.parse_args()
-    counts = {name: getattr(given, name) for name in ("train", "validation", "test")}
-    write_scenes(given.folder, counts, given.seed, size=given.size)
-
-
-if __name__ == "__main__":
-    main()

@@ -167,20 +167,6 @@ def test_settings_in_settings_and_what_is_required():
             build_recipe(Outer, {**given, "inner": inner})
 
 
-def test_an_option_that_is_declared_again_inherits_its_declaration():
-    @dataclasses.dataclass(kw_only=True)
-    class Toy(PredictorRecipe):
-        """A toy."""
-
-        output_dir: str = option("runs/toy")
-        save_steps: int = option(3, "rounds")
-
-    recipe = parse_recipe(Toy, "", "", [])
-    assert "output_dir" not in recipe.deciding() and recipe.save_steps == 3
-    with pytest.raises(PqppError, match="`save_steps` is 0; it must be above 0"):
-        Toy(save_steps=0)
-
-
 def test_a_listed_name_is_a_dataset():
     assert (parse().dataset, parse().subset) == ("pqpp", None)
     recipe = parse("--dataset", "sample")

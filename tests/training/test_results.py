@@ -11,7 +11,6 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import (  # noqa: E402
     save_text_encoder,
-    save_vit,
     trainer,
 )
 
@@ -94,13 +93,6 @@ def test_the_card_tells_what_happened(script, recipe):
     assert parsed.eval_results[0].dataset_config == "sample"
 
 
-def test_trackers_get_the_loss_and_the_metrics(script, recipe):
-    pytest.importorskip("tensorboard", reason="the tracker is TensorBoard")
-    recipe.report_to, recipe.logging_steps = ["tensorboard"], 1
-    script.train(recipe)
-    assert list(Path(recipe.output_dir).rglob("events*"))
-
-
 def test_what_transformers_refuses_is_one_line(script, recipe):
     recipe.report_to = ["nope"]
     with pytest.raises(PqppError, match="nope") as caught:
@@ -109,6 +101,13 @@ def test_what_transformers_refuses_is_one_line(script, recipe):
     recipe.report_to, recipe.training_arguments = [], {"lerning_rate": "1"}
     with pytest.raises(PqppError, match="lerning_rate"):
         script.train(recipe)
+
+
+def test_trackers_get_the_loss_and_the_metrics(script, recipe):
+    pytest.importorskip("tensorboard", reason="the tracker is TensorBoard")
+    recipe.report_to, recipe.logging_steps = ["tensorboard"], 1
+    script.train(recipe)
+    assert list(Path(recipe.output_dir).rglob("events*"))
 
 
 def test_any_training_argument_is_taken(script, recipe):
@@ -147,44 +146,6 @@ def test_the_head_learns_at_its_own_rate(script, recipe, monkeypatch):
     assert rates["head.output.weight"] == (1e-2, 0.01) and rates["head.output.bias"][1] == 0
     assert rates["backbone.encoder.layer.0.output.dense.weight"] == (1e-3, 0.01)
     assert rates["backbone.encoder.layer.0.output.LayerNorm.weight"] == (1e-3, 0)
-
-
-def test_a_grid_is_a_loop_over_the_script(script, recipe, tmp_path, capsys):
-    """As docs/train.md writes it."""
-    found = {}
-    for rate in ("1e-3", "1e-8"):
-        folder = tmp_path / rate
-        script.main(
-            [
-                *("--dataset", "sample", "--model", recipe.model, "--targets", "mean_hbpp"),
-                *("--num-train-epochs", "1", "--learning-rate", rate, "--output", str(folder)),
-            ]
-        )
-        made = Predictor.from_pretrained(folder / "model")
-        assert isinstance(made, script.BertPredictor)
-        found[rate] = made.details["validation"]["kendall"]
-        assert made.details["recipe"]["learning_rate"] == float(rate)
-    assert found["1e-3"] != found["1e-8"]
-
-
-def test_it_is_pushed_when_that_is_wanted(script, recipe, monkeypatch, capsys):
-    pushed, asked = [], []
-
-    def push(folder, name, private):
-        pushed.append((folder.name, name, private))
-        return pqpp_hub.PushReport(name, "main", "https://hub/me/mine", commit="c0ffee")
-
-    monkeypatch.setattr("pqpp_models.training.save.push_to_hub", push)
-    monkeypatch.setattr(pqpp_hub, "push_files", lambda *a, **k: asked.append((a, k, list(pushed))))
-    recipe.push_to_hub, recipe.hub_model_id, recipe.hub_private_repo = True, "me/mine", True
-    script.train(recipe)
-    assert pushed == [("model", "me/mine", True)]
-    ((files, name, kind, *_), options, before) = asked[0]
-    assert (files, name, kind, before) == ({}, "me/mine", "model", [])
-    assert options["dry_run"] and options["private"]
-    assert "pushed to me/mine: commit c0ffee at https://hub/me/mine\n" in capsys.readouterr().out
-    card = (Path(recipe.output_dir) / "model" / "README.md").read_text()
-    assert 'Predictor.from_pretrained("me/mine")' in card and "OWNER" not in card
 
 
 def test_a_push_that_the_hub_would_refuse_is_told_before_the_training(script, recipe, monkeypatch):
@@ -276,23 +237,6 @@ def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_pat
     assert script.load_rows(recipe, "train").prompts == GOOD["prompt"]
 
 
-def test_a_defect_of_a_benchmarks_reader_stays_visible():
-    from datasets.exceptions import DatasetGenerationError
-
-    from pqpp_backbones.training.reading import reading
-    from pqpp_datasets.errors import BenchmarkError
-
-    with pytest.raises(DatasetGenerationError), reading("pqpp", "look"):
-        raise DatasetGenerationError("ours") from IndexError("of ours")
-    said = r"^theirs cannot be loaded \(a line\); look$"
-    with pytest.raises(PqppError, match=said), reading("theirs", "look"):
-        raise DatasetGenerationError("theirs") from TypeError("a\nline.")
-    with pytest.raises(BenchmarkError, match="ours"), reading("pqpp", "look"):
-        raise ValueError("the split names could not be parsed") from BenchmarkError("ours")
-    with pytest.raises(AttributeError), reading("theirs", "look"):
-        raise AttributeError("a defect")
-
-
 def run_in_main(script, *flags):
     """Run `pqpp train` in this process."""
     return main(["train", script, *map(str, flags)])
@@ -334,16 +278,6 @@ def write_tiny_dataset(folder):
     for split, prompts in (("train", ["a cat", "a dog"]), ("validation", ["a bird", "a cow"])):
         table = pd.DataFrame({"prompt": prompts, **{target: [0.1, 0.2] for target in TARGETS}})
         table.to_csv(folder / f"{split}.csv", index=False)
-
-
-def test_a_model_of_another_kind_is_refused(script, recipe, tmp_path):
-    recipe.model = str(save_vit(tmp_path / "vit"))
-    with pytest.raises(ModelError, match="holds a model of type 'vit', which is not a text enc"):
-        script.train(recipe)
-    recipe.model = str(tmp_path)
-    with pytest.raises(ModelError, match="is no text encoder that transformers can load"):
-        script.train(recipe)
-    assert not Path(recipe.output_dir).exists()
 
 
 def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
