@@ -6,9 +6,8 @@ of whether images show what prompts say. PartiPrompts have no scores and only wi
 reads. The validation split, and the studies that are left out by --without, are scored at the end;
 with --leave_one_out each study is left out in turn, and a model of the others, on what the network
 of static-train finds in prompts, is scored on it: a minute for all. With --no_alignment nothing of
-the studies is learned. With --network a predictor stays as it is, but for the layer that sees how
-often pairs of word pieces stand together in captions: that is trained again. Deterministic for a
-number of threads.
+the studies is learned. With --network a predictor stays as it is, but for `alignment`, which is
+learned anew in a minute. Deterministic for a number of threads.
 
 Examples::
 
@@ -19,7 +18,7 @@ Examples::
   pqpp train static --config static \
       --captions captions.txt --no_alignment --seed 1
   pqpp train static --config static \
-      --captions captions.txt --network static-train
+      --captions captions.txt --network static --output_dir runs/anew
   pqpp train static --config static \
       --captions captions.txt --leave_one_out table.json
 """
@@ -37,7 +36,7 @@ from pqpp_files.paths import check_output
 from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
 from pqpp_models.text.static import StaticPredictor
-from pqpp_models.text.training.builds import StaticBuilds, StaticData, leave_each_study_out
+from pqpp_models.text.training import builds
 from pqpp_models.text.training.data import format_studies
 from pqpp_models.text.training.recipe import StaticRecipe
 
@@ -45,12 +44,11 @@ from pqpp_models.text.training.recipe import StaticRecipe
 def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
-    data = StaticData(recipe)
+    data = builds.StaticData(recipe)
     print(data, flush=True)
-    scored = data.sources if not recipe.alignment else recipe.without
-    left_out = {name: data.sources[name] for name in scored}
+    left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
-    predictor = StaticBuilds(recipe, data).build(recipe.without)
+    predictor = builds.StaticBuild(recipe, data).predictor()
     # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
@@ -65,10 +63,11 @@ def train(recipe: StaticRecipe) -> None:
     torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
         check_output(recipe.leave_one_out)
-        facts = leave_each_study_out(recipe)
+        facts = builds.leave_each_study_out(recipe)
         print(format_studies(facts["studies"]))
         return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
-    print(json.dumps(train_static(recipe), indent=1))
+    learn = train_static if recipe.network is None else builds.learn_anew
+    print(json.dumps(learn(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")
 
 

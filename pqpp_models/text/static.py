@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_models import registry
-from pqpp_models.targets import TARGETS
+from pqpp_models.targets import ALIGNMENT, TARGETS
 from pqpp_models.text.arrays import (
     INT8_SCALE,
     Floats,
@@ -44,7 +44,8 @@ from pqpp_models.text.calibration import (
 )
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
-from pqpp_models.text.reading.asking_less import asking_less, log_asked
+from pqpp_models.text.judged import JudgedModel, facts_of, lengths_of
+from pqpp_models.text.reading.asking_less import asking_less
 from pqpp_models.text.reading.words import WordTables, without_accents
 
 UNKNOWN_PIECE = "[UNK]"
@@ -288,7 +289,7 @@ def quantise(vectors: Singles) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     return codes.astype(np.int8), scales
 
 
-_FEWER, _COSTS = "no_easier_with_more", "length_costs"
+_FEWER = "no_easier_with_more"
 _MOST_TOLD = 12
 
 
@@ -307,7 +308,7 @@ class StaticPredictor(CalibratedPredictor):
         targets: the targets, in the order of the network's first scores.
         no_easier_with_more: targets that asking for more never raises: their scores are the lowest
             of those of the same prompt that asks for less (`asking_less`).
-        length_costs: by target, what its score loses with `log_asked`.
+        judged: what makes the score of `alignment`, in place of the network's.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -320,11 +321,11 @@ class StaticPredictor(CalibratedPredictor):
     tables: WordTables = field(kw_only=True)
     targets: tuple[str, ...] = TARGETS
     no_easier_with_more: tuple[str, ...] = field(default=(), kw_only=True)
-    length_costs: Mapping[str, float] = field(default_factory=dict, kw_only=True)
+    judged: JudgedModel | None = field(default=None, kw_only=True)
 
     name = "static"
     chunk_size = 1024
-    further_facts = (_FEWER, _COSTS)
+    further_facts = (_FEWER,)
 
     @cached_property
     def reference_points(self) -> Floats:
@@ -357,20 +358,21 @@ class StaticPredictor(CalibratedPredictor):
         Those of `no_easier_with_more` are the lowest of all texts that ask for less.
         """
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
-        costs = [self.length_costs.get(name, 0.0) for name in self.no_easier_with_more]
         lower = [asking_less(prompt) if columns else (prompt,) for prompt in prompts]
         pairs = zip(prompts, lower, strict=True)
         # Many have the same below them: "90 dogs" and "95 dogs".
         places = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
         places = {text: place for place, text in enumerate(places)}
-        scores, points = self.network(self._encode(list(places)))
+        scores, points, vectors, _ = self.network.layers(self._encode(list(places)))
+        if self.judged is not None:
+            facts = facts_of([*places], vectors, scores, self.tables)
+            facts.append(np.zeros((len(places), 2)))  # what is no plain English is told apart
+            judged = self.judged(np.concatenate(facts, axis=1), lengths_of([*places]))
+            scores[:, self.targets.index(ALIGNMENT)] = judged
         own = [places[prompt] for prompt in prompts]
         found = scores[own].astype(np.float64)
         if columns:
-            asked = np.outer([log_asked(text) for text in places], costs)
-            below = (scores[:, columns] - asked)[
-                [places[text] for texts in lower for text in texts]
-            ]
+            below = scores[:, columns][[places[text] for texts in lower for text in texts]]
             starts = np.cumsum([0, *map(len, lower[:-1])])
             found[:, columns] = np.minimum.reduceat(below, starts)
         return found, points[own]
@@ -395,11 +397,11 @@ class StaticPredictor(CalibratedPredictor):
             "word_pairs": self.tables.pairs,
             **prefixed("network.", weights),
             **({} if pairs is None else prefixed("pairs.", pairs.tensors())),
+            **({} if self.judged is None else prefixed("judged.", self.judged.tensors())),
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
-        rules = {_FEWER: list(self.no_easier_with_more), _COSTS: dict(self.length_costs)}
-        rules = {name: rule for name, rule in rules.items() if rule}
+        rules = {_FEWER: list(self.no_easier_with_more)} if self.no_easier_with_more else {}
         return {**numbers, **rules, **self.details}, tensors
 
     @classmethod
@@ -416,20 +418,19 @@ class StaticPredictor(CalibratedPredictor):
         """
         targets = read_targets(folder, config)
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
-        rule, costs = tuple(config.get(_FEWER, [])), dict(config.get(_COSTS, {}))
+        rule = tuple(config.get(_FEWER, []))
         vocabulary = tensors["vocabulary"].tobytes().decode().split("\n")
         counted = tensors.get("pairs.pieces", vocabulary)
         sizes = {*map(len, (vocabulary, tensors["pieces"], tensors["scales"], counted))}
         if (
             not all(type(number) is int and number > 0 for number in numbers)
-            or not {*rule, *costs} <= set(targets)
-            or not all(type(cost) is float and 0 <= cost < 9 for cost in costs.values())
+            or not {*rule} <= set(targets)
             or len(sizes) > 1
             or UNKNOWN_PIECE not in vocabulary
         ):
             raise ModelError(
-                f"{folder / CONFIG} has no usable 'max_pieces', 'captions', {_FEWER!r} or "
-                f"{_COSTS!r}, or its vocabulary does not fit the word pieces; save or download the "
+                f"{folder / CONFIG} has no usable 'max_pieces', 'captions' or {_FEWER!r}, "
+                "or its vocabulary does not fit the word pieces; save or download the "
                 "predictor again"
             )
         network = unprefixed("network.", tensors)
@@ -439,13 +440,14 @@ class StaticPredictor(CalibratedPredictor):
         if counts := unprefixed("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)
+        judged = unprefixed("judged.", tensors)
         return cls(
             WordPieces(vocabulary, max_pieces),
             StaticNetwork(tensors["pieces"], tensors["scales"], network, pairs),
             tensors["references"],
             targets,
             no_easier_with_more=rule,
-            length_costs=costs,
+            judged=JudgedModel(**judged) if judged else None,
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
-            **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER, _COSTS),
+            **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER),
         )

@@ -153,8 +153,7 @@ class StaticRecipe(TextRecipe):
 
     Attributes:
         alignment: Learn `alignment`, from its studies; else those of sources_dir are scored alone.
-        network: Predictor that stays as it is, but for its layer that sees pairs of word pieces; no
-            study is read.
+        network: Predictor that stays as it is, but for its `alignment`, which is learned anew.
         without: Studies that are left out and scored; with leave_one_out each in turn.
         leave_one_out: Where to write, as JSON, how models of the other studies order each study.
         tuned_on_targets: How the teacher of `alignment` is tuned on the targets.
@@ -178,7 +177,6 @@ class StaticRecipe(TextRecipe):
     def __post_init__(self) -> None:
         """Give the number format to each part that names none of its own."""
         super().__post_init__()
-        self.alignment &= self.network is None
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)
             if settings.mixed_precision == FORMATS[0]:

@@ -27,7 +27,7 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel
 
-from pqpp_backbones.encoder.encoding import as_batch, embed
+from pqpp_backbones.encoder.encoding import as_batch
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import is_finite
@@ -317,13 +317,6 @@ def spaced(start: int, stop: int, most: int) -> NDArray[np.int64]:
     return np.linspace(start, stop - 1, min(most, stop - start)).astype(int)
 
 
-def tuned_states(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Singles:
-    """Return what the head of a tuned encoder gets of some prompts, ``(prompts, hidden size)``."""
-    texts = [content(prompt) for prompt in prompts]
-    rows = encode(tokenizer, texts, tuned.config.max_length)
-    return embed(tuned, rows, tokenizer.pad_token_id or 0, 128)
-
-
 @dataclass(frozen=True)
 class FitSettings:
     """What a `CollectionModel` is fitted with; chosen by cross-validation inside PQPP's train.
@@ -482,8 +475,6 @@ class DistilSettings(Options):
         learning_rate: the highest, after warming up over a twentieth of the steps.
         weight_decay: of AdamW, on matrices only.
         alignment_epochs: of training further, on `alignment` and all else.
-        alignment_learning_rate: the highest of that.
-        sdxl_share: how much of the score of `sdxl_hbpp` is added to that of `alignment`.
         mixed_precision: of `pqpp_backbones.training.number_format.FORMATS`.
     """
 
@@ -502,8 +493,6 @@ class DistilSettings(Options):
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
     alignment_epochs: int = 8
-    alignment_learning_rate: float = 2e-3
-    sdxl_share: float = 1.0
     mixed_precision: str = option("no", choices=FORMATS)
 
 
@@ -682,21 +671,3 @@ def deepen(
         kept[f"{name}.weight"] = layer.weight.detach().numpy().astype(np.float16)
         kept[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
     return StaticNetwork(network.pieces, network.scales, kept, pairs)
-
-
-def add_to_first(network: StaticNetwork, score: int, share: float) -> StaticNetwork:
-    """Return a network with a deeper layer whose first score also has a share of a later one.
-
-    Args:
-        network: with a deeper layer for all scores but the first.
-        score: the later one's number, counted from the last, which is -1.
-        share: what it is multiplied by.
-    """
-    weights = dict(network.weights)
-    for part in ("weight", "bias"):
-        scores, added = (weights[f"{layer}.{part}"] for layer in ("scores", DEEPER[1]))
-        weights[f"scores.{part}"] = np.concatenate(
-            [scores[:1] + share * scores[[score]], scores[1:]]
-        )
-        weights[f"{DEEPER[1]}.{part}"] = np.concatenate([share * added[[score]], added])
-    return StaticNetwork(network.pieces, network.scales, weights)

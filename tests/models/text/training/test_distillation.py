@@ -11,7 +11,6 @@ from pqpp_models.text.static import DEEPER  # noqa: E402
 from pqpp_models.text.training.teacher_student import (  # noqa: E402
     DistilSettings,
     StaticModule,
-    add_to_first,
     deepen,
     distil,
     first_points,
@@ -131,5 +130,3 @@ def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else(
     np.testing.assert_allclose(after[:, 1:] - before[:, 1:], by_hand, atol=1e-6)
     errors = [np.square(scores[:, 1] - true[:, 1]).mean() for scores in (before, after)]
     assert errors[1] < 0.5 * errors[0]
-    mixed = add_to_first(first, -1, 0.5)(new)[0]
-    np.testing.assert_allclose(mixed, after + np.outer(0.5 * after[:, 1], [1, 0]), atol=1e-5)
