@@ -229,7 +229,7 @@ def test_one_prompt_is_answered_in_lines(capsys):
     """Each number says what it is; what was not read is named, and no table is needed."""
     assert main(["predict", "(masterpiece:1.3) a cat --ar 16:9"]) == 0
     level, _, *lines = capsys.readouterr().out.splitlines()
-    assert level.startswith("average")
+    assert level.startswith("easy")
     told = dict(line.split(": ", 1) for line in lines if ": " in line)
     assert told["not read"] == "flag: --ar 16:9; weight: (masterpiece:1.3)"
     names = [name.partition(" ")[0] for name in told if name != "not read"]

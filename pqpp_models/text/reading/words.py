@@ -6,6 +6,7 @@ counts. They hold no words, so no caption can be read back from them.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 import zlib
@@ -169,18 +170,21 @@ def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     words = words_of(prompt)
     content = content_words(words)
     n, numbers = len(words), _numbers(words)
-    rarity = tables.rarity(content, own) if content else np.zeros(1)
+    rarity = sorted(tables.rarity(content, own).tolist()) if content else [0.0]
+    mean, top = sum(rarity) / len(rarity), rarity[-3:]
+    spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
+    rare = math.log(tables.size / 2 + 1)
     n_pairs = len(content) * (len(content) - 1) // 2
     # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
     unseen = 0 if own else tables.unseen(content)
     lengths = [len(word) for word in words] or [0]
     return [
-        *(bool(numbers), np.log1p(max(numbers, default=0)), min(len(numbers), 4)),
+        *(bool(numbers), math.log1p(max(numbers, default=0)), min(len(numbers), 4)),
         *(_count(words, "negation") > 0, _count(words, "place"), _has_lettering(prompt, words)),
-        *(_count(words, "comparison"), np.log1p(len(content)), np.log1p(unseen)),
-        *(unseen / max(n_pairs, 1), np.log1p((rarity > np.log(tables.size / 2 + 1)).sum())),
-        *(rarity.max(), rarity.mean(), np.sort(rarity)[-3:].mean(), rarity.std()),
-        *(min(prompt.count(","), 6), _count(words, "colour"), np.log1p(n), n > 15),
+        *(_count(words, "comparison"), math.log1p(len(content)), math.log1p(unseen)),
+        *(unseen / max(n_pairs, 1), math.log1p(sum(one > rare for one in rarity))),
+        *(rarity[-1], mean, sum(top) / len(top), spread),
+        *(min(prompt.count(","), 6), _count(words, "colour"), math.log1p(n), n > 15),
         *(words.count(word) for word in ("and", "with", "of", "on", "in")),
         *(sum(word in ("a", "an", "the") for word in words), any(w.endswith("ing") for w in words)),
         *(sum(word.endswith("s") for word in words), _count(words, "person")),
