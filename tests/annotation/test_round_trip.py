@@ -1,0 +1,156 @@
+"""From people made up to a benchmark: the export of a study, `pqpp build`, `pqpp bench`."""
+
+import csv
+import json
+import shlex
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import stats
+
+from pqpp_annotation.demo import Simulated, simulate
+from pqpp_annotation.export import export_study
+from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.store.database import open_store
+from pqpp_annotation.study import make_study
+from pqpp_cli.main import main
+
+CONTROL = [Simulated(f"member-{n}", noise=0.05, role="control") for n in (1, 2)]
+HONEST = [Simulated(f"honest-{n}", noise=0.01 * n) for n in range(1, 6)]
+BAD = [Simulated("random", "random"), Simulated("constant", "constant")]
+
+
+def write_study(folder, prompts=36, controls=12):
+    """Write a study whose images get worse with the prompt's words; return it and the truth."""
+    (folder / "images").mkdir()
+    rows, given, draw = [], {}, np.random.default_rng(0)
+    for number in range(prompts + controls):
+        words = number % 6
+        truths = {"sdxl": 1 - words / 6 + draw.uniform(-0.15, 0.15), "reference": 1.0}
+        for model, truth in truths.items():
+            name = f"{number}-{model}.png"
+            picture = Image.new("RGB", (4, 4), (number, len(model), 0))
+            picture.save(folder / "images" / name)
+            given[name] = min(max(truth, 0.0), 0.99)
+            rows.append(
+                {
+                    "prompt_id": f"q{number}",
+                    "prompt": "a cat" + " and a dog" * words + f" {number}",
+                    "image": name,
+                    "model": model,
+                    "control": "yes" if number >= prompts else "",
+                }
+            )
+    with (folder / "prompts.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    paths = (folder / "study.yaml", folder / "prompts.csv", folder / "images")
+    return make_study(*paths, "relevance", control={"every": 3}), given
+
+
+def of_hashes(store, given):
+    """Return the truth by the hashes of the images."""
+    from sqlalchemy import select
+
+    from pqpp_annotation.store.tables import ItemImage
+
+    with store.reading() as db:
+        rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
+    return {sha256: given[image] for sha256, image in rows}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A study that nine people made up have done: store, truth by prompt."""
+    folder = tmp_path_factory.mktemp("study")
+    study, given = write_study(folder)
+    store = open_store(study)
+    truth = of_hashes(store, given)
+    simulate(store, CONTROL, truth)
+    simulate(store, HONEST + BAD, truth)
+    by_prompt = {name.partition("-")[0]: t for name, t in given.items() if "sdxl" in name}
+    yield store, {f"q{number}": t for number, t in by_prompt.items()}
+    store.close()
+
+
+def exported(done, folder):
+    store, _ = done
+    lines = export_study(store, folder / "export")
+    return lines, json.loads((folder / "export" / "export.json").read_text())
+
+
+def test_the_bad_are_refused_and_scores_follow_the_planted_truth(
+    done, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    lines, facts = exported(done, tmp_path)
+    assert any("pqpp build" in line for line in lines)
+    assert main(shlex.split(facts["build"].removeprefix("pqpp "))) == 0
+    said = capsys.readouterr().out
+    assert "annotators: 5 of 7 admitted" in said
+    from pqpp_datasets.load import load_benchmark
+
+    name = shlex.split(facts["build"])[-1]
+    rows = []
+    for split in ("train", "validation", "test"):
+        rows += load_benchmark(str(tmp_path / name), split=split).to_list()
+    known = [row for row in rows if row["sdxl_hbpp"] is not None]
+    assert len(known) >= 33
+    scores = [row["sdxl_hbpp"] for row in known]
+    planted = [done[1][row["prompt_id"]] for row in known]
+    assert stats.pearsonr(scores, planted).statistic > 0.9
+    arguments = ["bench", "--dataset", f"./{name}", "--split", "train", "--predictors", "n_words"]
+    arguments += ["--targets", "sdxl_hbpp", "--format", "json"]
+    assert main(arguments) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["pearson"] < -0.8
+
+
+def test_the_owner_sees_what_build_says(done, tmp_path, monkeypatch, capsys):
+    from support.votes import build
+
+    store, _ = done
+    exported(done, tmp_path)
+    built = build(tmp_path / "export" / "judgments.csv", scale="pqpp").generation
+    look = Watch(store).look()
+    assert {row.name for row in look.people if row.state == "refused"} == {p.name for p in BAD}
+    offline = {one.name: one for one in built.annotators}
+    for row in look.people:
+        if row.role == "control":
+            assert row.name in built.table.annotator_names and row.name not in offline
+            continue
+        one = offline[row.name]
+        assert row.kappas == pytest.approx(one.kappas, abs=1e-12)
+        assert row.reference_share == pytest.approx(one.reference_share, abs=1e-12)
+        assert row.reason == "; ".join(one.reasons)
+        place = built.table.annotator_names.index(row.name)
+        assert row.agreement == pytest.approx(built.agreements.agreement[place], abs=1e-12)
+    assert look.standings.counted.size == built.counted.size
+
+
+def test_the_votes_that_count_give_the_same_scores(done, tmp_path):
+    from support.votes import build, scores
+
+    exported(done, tmp_path)
+    every = build(tmp_path / "export" / "judgments.csv", scale="pqpp")
+    counted = build(tmp_path / "export" / "counted" / "judgments.csv", scale="pqpp")
+    wanted = {p: s for p, s in scores(every, "sdxl_hbpp").items() if s is not None}
+    assert scores(counted, "sdxl_hbpp") == pytest.approx(wanted, abs=1e-12)
+    assert len(counted.generation.table.value) == every.generation.counted.size
+
+
+def test_no_raw_vote_is_dropped_and_the_same_study_gives_the_same_bytes(done, tmp_path):
+    store, _ = done
+    exported(done, tmp_path)
+    first = {p.name: p.read_bytes() for p in (tmp_path / "export").glob("*.*")}
+    with store.reading() as db:
+        from sqlalchemy import func, select
+
+        from pqpp_annotation.store.tables import Answer
+
+        count = db.scalar(select(func.count()).select_from(Answer))
+    assert first["answers.csv"].count(b"\n") == count + 1
+    exported(done, tmp_path)
+    assert first == {p.name: p.read_bytes() for p in (tmp_path / "export").glob("*.*")}
