@@ -162,31 +162,6 @@ class AnnotateExport(StudyFile, Command):
                 print(visible(line))
 
 
-class AnnotateImport(StudyFile, Address, Command):
-    """Take in a person's answers from elsewhere, to go on with the rest.
-
-    examples:
-      pqpp annotate import study.yaml --file partial.csv --name ann
-
-    Answers of one person, given elsewhere, like a GIMBRR file that is half filled in: a row an
-    image, with prompt_id, image and label (and model), or GIMBRR's own columns. Blank answers are
-    what is left to do. The link that is printed leads the person to the rest.
-    """
-
-    file: str = option(NEEDED, "the table of the answers", path="file")
-    name: str = option(NEEDED, "the person's name; a new person is added")
-
-    def run(self) -> None:
-        """Take them in, and print the link to the rest."""
-        with self.opened() as store:
-            from pqpp_annotation.tool_files import import_votes
-
-            lines, token = import_votes(store, self.file, self.name)
-            lines.append(self.link(store, token))
-        for line in lines:
-            print(visible(line))
-
-
 _OWNER_DAYS, _TRY_DAYS = 365, 1
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 

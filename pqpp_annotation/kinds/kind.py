@@ -98,34 +98,6 @@ class Vote:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True)
-class Partial:
-    """An answer that was given elsewhere.
-
-    Attributes:
-        image: Name of the image, or the last part of its path.
-        model: Whose image it is, "" where the file does not say.
-        place: Where it stands, for errors.
-    """
-
-    prompt_id: str
-    image: str
-    model: str
-    value: Mapping[str, Any]
-    place: str
-
-    def fits(self, prompt_id: str, image: str, model: str) -> bool:
-        """Tell whether an image of the study is the one that it is about.
-
-        Example:
-            >>> Partial("7", "p7.png", "", {"label": 1}, "a.csv, line 2").fits(
-            ...     "7", "dalle/p7.png", "Dalle")
-            True
-        """
-        name = image == self.image or image.endswith(f"/{self.image}")
-        return name and prompt_id == self.prompt_id and self.model in ("", model)
-
-
 class TaskKind(ABC):
     """A kind of task.
 
@@ -239,18 +211,6 @@ class TaskKind(ABC):
     def agrees(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
         """Tell whether an answer of a training item is right."""
         return self.label(value) == self.label(expected)
-
-    def read_partial(self, path: str | Path, settings: Mapping[str, Any]) -> list[Partial]:
-        """Read answers that were given elsewhere, to be continued here.
-
-        Args:
-            path: A table like the export; blank answers are left out.
-
-        Raises:
-            AnnotationError: A column is missing, a cell is no answer, or the kind has no such
-                table.
-        """
-        raise AnnotationError(f"{self.name}: answers of this kind cannot be taken in from a table")
 
     def check(
         self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]

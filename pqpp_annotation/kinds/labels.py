@@ -12,18 +12,17 @@ with partially completed annotation results".
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import Partial, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_datasets.own_benchmark.votes.scales import named_scale
 from pqpp_files.names import did_you_mean
-from pqpp_files.read_table import read_table
 
 UNSURE = "unsure"
 """The cell of an answer None."""
@@ -51,20 +50,9 @@ class LabelAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class LabelKind(TaskKind):
-    """A kind whose answer is `{"label": a whole number}` for each image.
-
-    Attributes:
-        partial_columns: What the columns of a file of earlier answers may be called, in the order
-            of the fields of `Partial`.
-    """
+    """A kind whose answer is `{"label": a whole number}` for each image."""
 
     answer = LabelAnswer
-    partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "prompt_id": ("prompt_id",),
-        "image": ("image",),
-        "model": ("model",),
-        "answer": ("label",),
-    }
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the labels but "unsure"."""
@@ -96,46 +84,6 @@ class LabelKind(TaskKind):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {allowed}")
         return {"label": int(label)}
-
-    def read_partial(self, path: str | Path, settings: Mapping[str, Any]) -> list[Partial]:
-        r"""Read answers about images from a table; rows whose answer is blank are left out.
-
-        Of the names in `partial_columns` the first that is there is taken; `model` may be missing.
-
-        Raises:
-            AnnotationError: A column is missing, or an answer is none.
-            FileError: The file cannot be read.
-
-        Example:
-            >>> import tempfile
-            >>> from pqpp_annotation.kinds import task_kind
-            >>> path = Path(tempfile.mkdtemp()) / "half.csv"
-            >>> _ = path.write_text("prompt_id,image,label\n7,a.png,yes\n8,b.png,\n")
-            >>> [partial] = task_kind("match").read_partial(path, {})
-            >>> partial.prompt_id, partial.image, partial.value
-            ('7', 'a.png', {'label': 1})
-        """
-        table = read_table(path)
-        columns = {}
-        for role, names in self.partial_columns.items():
-            name = next((name for name in names if name in table), None)
-            if name is None and role != "model":
-                raise AnnotationError(f"{path}: no column {' or '.join(names)}; name the column so")
-            cells = [None] * len(table) if name is None else table[name]
-            columns[role] = ["" if cell is None else str(cell) for cell in cells]
-        partials = []
-        for row, (prompt_id, image, model, answer) in enumerate(
-            zip(*columns.values(), strict=True)
-        ):
-            if not answer.strip():
-                continue
-            place = table.place_of(row)
-            try:
-                value = self.expected(answer, settings)
-            except AnnotationError as error:
-                raise AnnotationError(f"{place}: {error}") from None
-            partials.append(Partial(prompt_id, image, model, value, place))
-        return partials
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments`, what `pqpp build` reads."""
@@ -274,12 +222,6 @@ class Match(LabelKind):
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
         "question": gettext_noop("Does this image match the prompt?")
-    }
-    partial_columns: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "prompt_id": ("Prompt_no", "prompt_id"),
-        "image": ("File_name", "image"),
-        "model": ("Algorithm", "model"),
-        "answer": ("Score", "annotation", "label"),
     }
 
     def detail(

@@ -49,26 +49,6 @@ def test_linked_prompts_of_the_same_model():
 
 
 @pytest.mark.realdata
-def test_published_file_is_continued(real_data, tmp_path):
-    """Half of the published answers stand in the file, the others are given here."""
-    header, *lines = (real_data / ANNOTATIONS).read_text("utf-8").splitlines()
-    partial = tmp_path / "partial.csv"
-    blank = [line.replace(",True,v0", ",,v0").replace(",False,v0", ",,v0") for line in lines[40:60]]
-    partial.write_text("\n".join([header, *lines[:40], *blank]) + "\n", "utf-8")
-    found = KIND.read_partial(partial, SETTINGS)
-    published = read(real_data / ANNOTATIONS)
-    assert [(one.prompt_id, one.image, one.model) for one in found] == [
-        (row["Prompt_no"], row["File_name"], row["Algorithm"]) for row in published[:40]
-    ]
-    assert [one.value["label"] for one in found] == [
-        int(row["annotation"] == "True") for row in published[:40]
-    ]
-    assert found[0].fits("1701", "Dalle/p1701_1_v0.0.5_pd230208.png", "Dalle")
-    assert not found[0].fits("1701", "MJ/p1701_1_v0.0.5_pd230208.png", "MJ")
-    assert not found[0].fits("1701", "xp1701_1_v0.0.5_pd230208.png", "Dalle")
-
-
-@pytest.mark.realdata
 def test_export_has_the_published_rows(real_data, tmp_path):
     """A study on all published images, whose answers are the published ones."""
     published = read(real_data / ANNOTATIONS)
