@@ -143,6 +143,8 @@ def loop(work: Path, model: str | None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("work", type=Path, help="a folder for all that is made")
-    parser.add_argument("--model", help="SDXL or a text-to-image pipeline of diffusers (default: a tiny one)")
+    parser.add_argument(
+        "--model", help="SDXL or another pipeline of diffusers (default: a tiny one)"
+    )
     given = parser.parse_args()
     loop(given.work, given.model)

@@ -218,7 +218,7 @@ def demo(
     if path.is_file():
         store = open_store(read_study(path))
     else:
-        sys.stderr.write("drawing pictures, and three people made up judge them ...\n")
+        sys.stderr.write("drawing pictures; three simulated annotators rate them ...\n")
         path, store = make_demo(folder, seed)
     links = {}
     for role in ("owner", "annotator"):

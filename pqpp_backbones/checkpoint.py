@@ -185,7 +185,7 @@ def write_checkpoint(
     broken = [name for name, array in tensors.items() if not _is_finite(array)]
     if broken:
         raise ModelError(
-            f"{place}: the weights {broken[0]!r} to be saved hold what is no finite number; fit or "
+            f"{place}: the weights {broken[0]!r} to be saved hold NaN or infinity; fit or "
             "train again, with a lower learning rate where there is one"
         )
     kind = config["predictor_type"]

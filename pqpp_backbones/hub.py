@@ -51,9 +51,9 @@ def model_folder(path: Any) -> Path:
     """Return the folder of a saved model.
 
     Raises:
-        ModelError: there is no such folder.
+        ModelError: no such folder.
     """
     folder = expanded(path)
     if not folder.is_dir():
-        raise ModelError(f"there is no folder {folder}; save the model first")
+        raise ModelError(f"no folder {folder}; save the model first")
     return folder

@@ -47,7 +47,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     token: they are shown only of folders, for which nobody is asked.
 
     Args:
-        what: What could not be had, as "x holds no usable pipeline".
+        what: What could not be had, as "x has no usable pipeline".
         remedy: What to do.
         *names: The folders or repositories that the block loads.
         files: The names or patterns of what it reads; none where it looks after that itself.
@@ -120,7 +120,7 @@ def load_tokenizer(name_or_path: str) -> Any:
         >>> load_tokenizer(tempfile.mkdtemp())
         Traceback (most recent call last):
             ...
-        pqpp_backbones.errors.ModelError: ... holds no usable tokenizer (...); name ...
+        pqpp_backbones.errors.ModelError: ... has no usable tokenizer (...); name ...
     """
     return _load("AutoTokenizer", "tokenizer", name_or_path)
 
@@ -134,7 +134,7 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name_or_path} holds no usable {kind}", remedy, name_or_path, files=TEXTS):
+    with loading(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
 
@@ -198,7 +198,7 @@ def fetch(
         >>> fetch("no-such-folder", "detector")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: detector: there is no folder no-such-folder, ...
+        pqpp_backbones.errors.ModelError: detector: no folder no-such-folder, ...
     """
     folder = expanded(name)
     if folder.is_dir():
@@ -206,7 +206,7 @@ def fetch(
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
         raise ModelError(
-            f"{what}: there is no folder {name}, and it is no OWNER/REPOSITORY; check the name"
+            f"{what}: no folder {name}, and it is not an OWNER/REPOSITORY; check the name"
         )
     folder = pull_files(repository, WHOLE, at or revision, error=ModelError, **access)
     return folder, Model(repository, folder.name)
@@ -268,7 +268,7 @@ def load_model(
         raise ModelError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
     folder, source = fetch(name, what, revision)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name} holds no usable {what}", remedy, str(folder), files=()):
+    with loading(f"{name} has no usable {what}", remedy, str(folder), files=()):
         local = {"local_files_only": True}
         if callable(model_class):
             model_class = model_class(
@@ -402,7 +402,7 @@ class StrictLoading:
             missing = sorted(report["missing_keys"])
             if missing:
                 more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-                raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it lacks {missing[0]!r}{more}")
+                raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {missing[0]!r}{more}")
             if not is_finite(model):
                 raise ModelError(f"{WEIGHTS} holds NaN or infinite values")
         return (model, report) if wanted else model

@@ -193,7 +193,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
     column: str = option("prompt", "the dataset's prompts")
     kind: str = option("relevance", f"of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "what is asked, in one line")
-    people_per_item: int = option(3, "how many people judge an item")
+    people_per_item: int = option(3, "annotators per item")
     seed: int = option(0, "seed of all random orders")
     set: dict[str, str] | None = option(None, "another setting of the study, like control.count=20")
     add: bool = option(False, "add the prompts of the table to a study that is there")

@@ -198,7 +198,7 @@ class BenchPredictors(Compared):
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
                 raise PqppError(
-                    f"`{name}`: only `table` {table} has it; leave it out, or take that table"
+                    f"`{name}`: only for `table` {table}; remove it, or choose that table"
                 )
         if self.table == "automatic-metrics" and self.metrics is None:
             raise PqppError(
@@ -206,7 +206,7 @@ class BenchPredictors(Compared):
                 "per metric, like sdxl_hpsv2"
             )
         if self.eval_results and self.table != "main":
-            raise PqppError("`eval_results`: leaderboards are of `table` main; take that table")
+            raise PqppError("`eval_results`: only for `table` main")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
             raise PqppError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"

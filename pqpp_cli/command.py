@@ -125,7 +125,7 @@ class Group(Options):
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
             came = " and ".join(given) or "none of them"
-            raise PqppError(f"give one of {ways}; {came} came")
+            raise PqppError(f"give one of {ways}, got {came}")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace; see `file_kind`."""
@@ -210,7 +210,7 @@ def check_outputs(command: Any) -> None:
             raise PqppError(f"`{name}` {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
-        raise PqppError(f"{' and '.join(twice)} are one file; name two")
+        raise PqppError(f"{' and '.join(twice)} are the same file; name two")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:

@@ -31,7 +31,7 @@ COMMANDS = {
     "generate": "make images for prompts",
     "search": "index a collection of images, and search it by text",
     "route": "send each prompt to the model that is worth its cost",
-    "rewrite": "rank rewrites of a prompt, and take one that is probably better",
+    "rewrite": "rank rewrites of a prompt and choose the best",
     "datasets": "list, explain, export and publish benchmarks",
     "metrics": "list, explain, compute and publish the metrics",
     "models": "list, explain, convert and publish predictors",

@@ -71,7 +71,7 @@ class OnePredictor(Group):
         super().__post_init__()
         if count := (self.predictor or "").count(","):
             raise PqppError(
-                f"`predictor` {self.predictor}: {count + 1} predictors came, one is used; compare "
+                f"`predictor` {self.predictor}: {count + 1} predictors, expected one; compare "
                 "by pqpp bench"
             )
 
@@ -173,7 +173,7 @@ class PromptOptions(ColumnOptions):
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *words_of(type(self))])
             raise PqppError(
-                f"{len(self.prompts)} prompts came, one of them “{little[0]}”; put a prompt in "
+                f"{len(self.prompts)} arguments given, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
             )
 

@@ -97,9 +97,9 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.prompts and self.file:
-            raise PqppError("prompts came both as words and by `file`; give one of the two")
+            raise PqppError("give prompts as arguments or by `file`, not both")
         if self.dataset and (self.prompts or self.file):
-            raise PqppError("prompts came by `dataset` and in another way; give one of the two")
+            raise PqppError("give prompts by `dataset` or in another way, not both")
 
     def run(self) -> None:
         """Predict and print."""

@@ -37,10 +37,12 @@ class _Configuration(datasets.BuilderConfig):
         """Return the options that are set, after checking that the benchmark takes them."""
         given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(f"{self.name} takes no data_dir=: it needs no files")
+            raise BenchmarkError(f"{self.name} does not accept data_dir=: it needs no files")
         if untaken := [name for name in given if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            raise BenchmarkError(f"{self.name} takes no {untaken[0]}=, as {', '.join(takers)} does")
+            raise BenchmarkError(
+                f"{self.name} does not accept {untaken[0]}=; {', '.join(takers)} does"
+            )
         return given
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:

@@ -92,7 +92,7 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     table = read_csv(path, {"image_id": Column("int64", 0, 2**53)})
     image, times = Counter(table["image_id"].to_pylist()).most_common(1)[0]
     if times > 1:
-        raise damaged(path, f"the image id {image} stands {times} times")
+        raise damaged(path, f"the image id {image} occurs {times} times")
     return table
 
 

@@ -81,7 +81,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
             is_page = file.read(64).lstrip().startswith(b"<")
         if is_page:  # a login page of a network, which would be recorded as the file for good
             partial.unlink()
-            raise BenchmarkError(f"{source.url}: a web page came, not the file; check the network")
+            raise BenchmarkError(f"{source.url}: got a web page, not the file; check the network")
         known = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
         write_whole(lock, f"{known}\n")
     partial.replace(target)

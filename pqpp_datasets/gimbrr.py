@@ -127,7 +127,7 @@ def _read_directory(path: Path) -> dict[int, dict]:
     rows: dict[int, dict] = {}
     for row in _rows_of(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
-            raise damaged(path, f"the prompt {row['prompt_id']} stands twice")
+            raise damaged(path, f"duplicate prompt {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
             raise damaged(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")

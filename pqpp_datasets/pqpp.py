@@ -175,7 +175,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     caption_ids = table["id"].to_pylist()
     identity, times = Counter(caption_ids).most_common(1)[0]
     if times > 1:
-        raise damaged(path, f"id {identity} stands {times} times")
+        raise damaged(path, f"id {identity} occurs {times} times")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
         "source": ["mscoco"] * len(caption_ids),

@@ -50,13 +50,13 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
         lists = _lists_of(path, path.stat().st_mtime_ns)
         if start + len(wanted) > len(lists):
             needed = f"{start + len(wanted)} are needed up to the end of the split {split!r}"
-            raise damaged(path, f"judgments of {len(lists)} queries came, {needed}")
+            raise damaged(path, f"judgments of {len(lists)} queries, {needed}")
         rows = lists[start : start + len(wanted)]
         return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
     pickled, generation = (folder / path for path in files(folder, split))
     records = read_pickle(pickled)
     if not isinstance(records, list):
-        raise damaged(pickled, "a list of records is needed")
+        raise damaged(pickled, "expected a list of records")
     text = Column("string")
     columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
     prompts = read_csv(generation, columns).to_pylist()
@@ -78,7 +78,7 @@ def _lists_of(path: Path, modified: int) -> list[list[int]]:
         except (pa.ArrowInvalid, OSError) as error:
             raise damaged(path, in_a_line(error, named=False)) from None
         if set(table.column_names) != {"query_index", "image_ids"}:
-            raise damaged(path, "the columns query_index and image_ids are needed")
+            raise damaged(path, "expected the columns query_index and image_ids")
         table = table.sort_by("query_index")
         if table["query_index"].to_pylist() != list(range(table.num_rows)):
             raise damaged(path, "query_index does not count 0, 1, 2, ...")
@@ -96,7 +96,7 @@ def _lists_of(path: Path, modified: int) -> list[list[int]]:
 def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
     if not isinstance(record, dict) or not set(record) >= _RECORD_KEYS:
         keys = ", ".join(sorted(_RECORD_KEYS))
-        raise damaged(f"{path}, record {number}", f"the keys {keys} are needed")
+        raise damaged(f"{path}, record {number}", f"expected the keys {keys}")
     if record["source"] == "mscoco":
         return f"mscoco-{int(record['caption_id'])}"
     if record["source"] == "drawbench" and record["prompt"] in indices:

@@ -106,14 +106,14 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """Read embeddings, one row per caption, from a `.npy` file without objects."""
     path = Path(path)
     if not path.is_file():
-        raise BenchmarkError(f"{path}: there is no such file; name the .npy of the embeddings")
+        raise BenchmarkError(f"{path}: no such file; name the .npy of the embeddings")
     try:
         points = load_array(path)
     except FileError as error:
         raise BenchmarkError(str(error)) from None
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
         came = f"{points.dtype} of shape {points.shape} came"
-        raise BenchmarkError(f"{path}: {came}, numbers of ({captions}, dimensions) are needed")
+        raise BenchmarkError(f"{path}: {came}, expected numbers of ({captions}, dimensions)")
     return points
 
 

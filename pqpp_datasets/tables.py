@@ -93,7 +93,7 @@ def require_file(path: Path) -> None:
         BenchmarkError: If it is not.
     """
     if not path.is_file():
-        raise BenchmarkError(f"{path}: there is no such file; give the published folder")
+        raise BenchmarkError(f"{path}: no such file; give the published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:

@@ -79,7 +79,7 @@ def pinned_requirements(*extras: str) -> list[str]:
     try:
         own = metadata.distribution("pqpp")
     except metadata.PackageNotFoundError:
-        line = "which pqpp this is cannot be told: it is not installed; run: pip install ."
+        line = "the version of pqpp is unknown: it is not installed; run: pip install ."
         raise MissingExtraError(line) from None
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
     commit = _direct_url().get("commit_id")

@@ -90,7 +90,7 @@ class Input:
         if not self.is_standard and self._path.is_dir():
             raise FileError(f"{self.name}: this is a folder; give a file")
         if not self.is_standard and not self._path.exists():
-            raise FileError(f"{self.name}: there is no such file; check its name")
+            raise FileError(f"{self.name}: no such file; check its name")
 
     def open(self) -> Any:
         """Return the bytes from the first on."""
@@ -100,7 +100,9 @@ class Input:
             with self._path.open("rb") as pipe:
                 self._data = pipe.read(_MOST + 1)
         if len(self._data or b"") > _MOST:
-            raise FileError(f"{self.name}: more than {_MOST:,} bytes came; give a file")
+            raise FileError(
+                f"{self.name}: more than {_MOST:,} bytes; give a file instead of a pipe"
+            )
         if not self._is_utf_8:
             with self._unpacked() as file:
                 first = file.read(2)

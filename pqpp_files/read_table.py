@@ -122,9 +122,7 @@ class Table:
 
     def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
         cell = self[name][row]
-        return FileError(
-            f"{self.place_of(row)}: {name} is {cell!r:.60}, {needed} is needed; correct it"
-        )
+        return FileError(f"{self.place_of(row)}: {name} is {cell!r:.60}, expected {needed}")
 
 
 def find_prompts(names: Iterable[str]) -> str | None:

@@ -82,9 +82,7 @@ class Format(ABC):
         taken = [name for name in names if self.wanted is None or name in self.wanted]
         twice = [name for name in taken if taken.count(name) > 1]
         if twice:
-            raise FileError(
-                f"{self.path}: the column {twice[0]} stands twice; keep one of them, or rename one"
-            )
+            raise FileError(f"{self.path}: duplicate column {twice[0]!r}; rename or remove one")
         self.names = list(names)
         return taken
 
@@ -182,7 +180,7 @@ class Separated(Format):
                     width = len(record)
                 elif record and len(record) != width:
                     raise FileError(
-                        f"{self.path}, line {line}: {len(record)} cells came, the header has "
+                        f"{self.path}, line {line}: {len(record)} cells, but the header has "
                         f"{width} (a cut file, or a cell that holds {SEPARATORS[separator]}, "
                         "which separates cells: put it in quotes)"
                     )
@@ -329,7 +327,7 @@ class Json(JsonLines):
             else:
                 records = [records]
         if not isinstance(records, list) or not records:
-            raise FileError(f"{self.path}: a list of values or of objects is needed")
+            raise FileError(f"{self.path}: expected a list of values or of objects")
         return self._columns_of(records)
 
 

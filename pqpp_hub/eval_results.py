@@ -263,7 +263,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed],
                         raise ValueError
                 valid += [Listed(model, entry, number) for entry in entries]
             except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-                lines.append(f"{model}: {RESULTS}/{path.name} holds no results; left out")
+                lines.append(f"{model}: {RESULTS}/{path.name} has no results; left out")
     return valid, lines
 
 

@@ -58,7 +58,7 @@ def reason_of(error: BaseException, permission: str = "write") -> str:
         reason = _STATUS.get(status, other)
         return reason.format({"write": "written"}.get(permission, permission), permission)
     if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
-        return "cannot be asked with this access token, which is no token by its form; copy it anew"
+        return "does not accept this access token, which is malformed; copy it again"
     if isinstance(error, ConnectionError) or _is_of_the_transport(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):

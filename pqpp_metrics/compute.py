@@ -114,7 +114,7 @@ def _inputs(
     from pqpp_metrics.forms import RANKINGS
 
     names = metric.input_names()
-    wrong = [f"{name} is no input" for name in files if name not in names]
+    wrong = [f"{name} is not an input" for name in files if name not in names]
     wrong += [f"{name} is missing" for name in names if name not in files]
     if wrong:
         plain = ("predictions", "references")

@@ -198,7 +198,7 @@ def _by_query(
     for row, (query, document, value) in enumerate(rows):
         own = nested.setdefault(query, {})
         if document in own:
-            twice = f"document {document} is there twice in query {query}; keep one"
+            twice = f"document {document} is twice in query {query}; keep one"
             raise MetricInputError(f"{place_of(row)}: {twice}")
         own[document] = value
     return nested

@@ -54,7 +54,7 @@ class TrainerMetrics:
             logits = logits[0]
         scores, truths = _table("predictions", logits), _table("label_ids", labels)
         if scores.shape != truths.shape:
-            came = f"logits of shape {scores.shape} and labels of {truths.shape} came"
+            came = f"logits of shape {scores.shape} and labels of {truths.shape}"
             raise MetricInputError(f"{came}; give a logit for each label")
         self._batches.append((scores, truths))
         if not compute_result:

@@ -51,7 +51,7 @@ def push_to_hub(
         What was done, or would be.
 
     Raises:
-        ModelError: the folder holds no usable predictor.
+        ModelError: the folder has no usable predictor.
         PredictorError: it has learned none of its targets.
         HubError: the Hub cannot be reached or refuses; one line says why and what to do.
     """

@@ -460,7 +460,7 @@ class Predictor(ABC):
         chosen = self.columns_for(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(
-                f"{len(chosen)} targets came, one is explained at a time; name one"
+                f"{len(chosen)} targets given, one is explained at a time; name one"
             )
         read = read_contents(prompts)
         contents = [prompt.content for prompt in read]

@@ -122,7 +122,7 @@ def dataset_rows(
         rows = rows.rename_column(column, "prompt")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
-            fault = f"{column} is {prompt!r}, a text is needed; leave the row out"
+            fault = f"{column} is {prompt!r}, expected text; remove the row"
             raise BenchmarkError(f"`dataset` {dataset}, row {number}: {fault}")
     return rows, split
 

@@ -148,7 +148,7 @@ def folder_from_hub(
 
         return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
-        raise ModelError(f"there is no folder {folder}; check the path")
+        raise ModelError(f"no folder {folder}; check the path")
     raise unknown_predictor(name)
 
 
@@ -156,7 +156,7 @@ def loaded_from(folder: Path) -> Any:
     """Return the predictor of a folder that anybody may have written.
 
     Raises:
-        ModelError: It holds no usable predictor.
+        ModelError: It has no usable predictor.
     """
     config = read_config(folder)
     kind = config["predictor_type"]
@@ -179,7 +179,7 @@ def loaded_from(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError):
             raise
         raise ModelError(
-            f"{folder} holds no usable {kind} ({in_a_line(error)}); save or download it again"
+            f"{folder} has no usable {kind} ({in_a_line(error)}); save or download it again"
         ) from error
     return loaded
 

@@ -236,5 +236,5 @@ def resolve_targets(
         )
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
-        raise PredictorError(f"named twice: {', '.join(repeated)}; name each target once")
+        raise PredictorError(f"duplicate targets: {', '.join(repeated)}")
     return tuple(chosen)

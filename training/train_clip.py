@@ -52,7 +52,7 @@ class ClipRecipe(PredictorRecipe):
     image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "which images and head", TASKS)
-    tuning: str = option("full", "what learns beside the head", TUNINGS)
+    tuning: str = option("full", "what is trained besides the head", TUNINGS)
     lora_rank: int = option(8, "rank of the adapters, with --tuning lora", above=0)
     lora_alpha: int = option(16, "scale of the adapters")
     head_dropout: float = option(0.5, "dropout in the head")

@@ -64,7 +64,7 @@ class LabelKind(TaskKind):
         """Refuse a label that the scale has not."""
         super().check(value, shown, settings)
         if value["label"] not in self.labels(settings):
-            raise AnnotationError("value: it is no label of this study", 409)
+            raise AnnotationError("value: not a label of this study", 409)
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""

@@ -157,7 +157,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
             is_study = inspect(db.connection()).has_table("study")
             version = db.scalar(select(StudyRow.version)) if is_study else None
             if version is None:
-                raise AnnotationError(f"{store.name} holds no study; make it by pqpp annotate init")
+                raise AnnotationError(f"{store.name} has no study; make one by pqpp annotate init")
             if version != VERSION:
                 raise AnnotationError(
                     f"{store.name} was made by another version of pqpp (its tables are {version}, "
@@ -165,7 +165,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 )
             row = db.scalars(select(StudyRow)).one()
             if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
-                raise AnnotationError(f"{store.name} holds no settings; go back to a backup")
+                raise AnnotationError(f"{store.name} has no settings; restore a backup")
             if given is None:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = study_of(row.config, folder)

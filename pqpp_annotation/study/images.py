@@ -69,14 +69,14 @@ def blind_copy(
 
     Example:
         >>> blind_copy(b"<svg/>", "a.svg")
-        'it is no image in PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
+        'it is not an image in PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
 
     try:
         header = image_header(content)
     except FileError:
-        return f"it is no image in {', '.join(FORMATS)}"
+        return f"it is not an image in {', '.join(FORMATS)}"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
         return f"it has {size[0] * size[1]:,} pixels; {MOST_PIXELS:,} are allowed"

@@ -110,7 +110,7 @@ def read_items(
                 raise AnnotationError(f"{where(other)}: {what}; give each prompt an id of its own")
             key = (other["image"], other.get("model", ""))
             if key in seen:
-                raise AnnotationError(f"{where(other)}: image {key[0]} stands twice in one prompt")
+                raise AnnotationError(f"{where(other)}: duplicate image {key[0]} in one prompt")
             seen.add(key)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
@@ -156,7 +156,7 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
     # Which say what is missing.
     table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
-        raise AnnotationError(f"{table.path}: it holds no prompts; give a row for each image")
+        raise AnnotationError(f"{table.path}: it has no prompts; give one row per image")
     rows = []
     for number in range(len(table)):
         row = {name: cells[number] for name, cells in table.columns.items()}
@@ -241,7 +241,7 @@ def make_study(
     Args:
         path: The study file to write, like study.yaml; the database comes beside it.
         file: The table of prompts; see `read_items`.
-        image_dir: The folder of the images; where the study file stands if None.
+        image_dir: The folder of the images; where the study file is if None.
         kind: The kind of task.
         settings: Others of the study file, by name.
 

@@ -137,7 +137,7 @@ class Study(Options):
     image_column: str = option("image", "column of the images' names or addresses")
     database: str = option("study.db", "its path, or $NAME of a variable with a URL")
     language: str | None = option(None, "of the pages, like de; the browser's if empty")
-    people_per_item: int = option(3, "how many people judge an item", least=1)
+    people_per_item: int = option(3, "annotators per item", least=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
     items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)
     minutes_per_person: float | None = option(None, "a sitting ends after these", above=0)
@@ -156,7 +156,7 @@ class Study(Options):
     completion: Completion | None = None
     seed: int = option(0, "seed of all random orders", least=0, below=2**63)
     task: dict[str, str] = option({}, "settings of the kind of task")
-    folder: str = option(".", "where the study file stands")
+    folder: str = option(".", "where the study file is")
 
     def __post_init__(self) -> None:
         """Check what depends on others."""
@@ -166,7 +166,9 @@ class Study(Options):
         if not self.database or "://" in self.database:  # a URL may hold a password
             raise AnnotationError("database: name a file, or for a URL put it in a variable: $NAME")
         if ".." in Path(self.database).parts:
-            raise AnnotationError(f"database {self.database}: name a file beside the study file")
+            raise AnnotationError(
+                f"database {self.database}: name a file in the folder of the study file"
+            )
         self.task = self.kind.check_study(self.task)
 
     @cached_property
@@ -240,7 +242,7 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
             raise AnnotationError(f"{name}: it is missing; see pqpp annotate init --help")
     task = given.get("task") or {}
     if not isinstance(task, Mapping):
-        raise AnnotationError(f"task: {task!r:.60} came; settings of the kind of task are needed")
+        raise AnnotationError(f"task: {task!r:.60} came; expected settings of the kind of task")
     try:
         # The kind's settings are of any type, and its own to check.
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})

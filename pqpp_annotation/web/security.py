@@ -101,7 +101,7 @@ def _refusal(scope: Scope) -> ASGIApp | None:
         port = headers.get("x-forwarded-port", "")
         names = hosts | {f"{host.partition(':')[0]}:{port}" for host in hosts if port.isdecimal()}
         is_own = origin is None or origin.partition("://")[2] in names
-    return None if is_own else PlainTextResponse("This came from another site.", 403)
+    return None if is_own else PlainTextResponse("This request came from another site.", 403)
 
 
 def is_loopback(host: str | None) -> bool:

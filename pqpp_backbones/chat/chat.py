@@ -155,7 +155,7 @@ class Budget:
         remedy = "allow more, or ask for fewer images or votes"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
-            raise ServiceError(f"{calls} calls are needed, {left} are allowed; {remedy}")
+            raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")
         money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
         if calls * price > money + 1e-12:
             raise ServiceError(

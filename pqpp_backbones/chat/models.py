@@ -229,7 +229,7 @@ def open_in_process(
     Example:
         >>> open_in_process("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.ModelError: model that chats: there is no folder ...
+        pqpp_backbones.errors.ModelError: model that chats: no folder ...
     """
     from pqpp_backbones.pretrained import load_model
 

@@ -45,10 +45,10 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     >>> pretrained_encoder(tempfile.mkdtemp())
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: ... is no text encoder that transformers can load ...
+    pqpp_backbones.errors.ModelError: ... is not a text encoder that transformers can load ...
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
-    what = f"{name_or_path} is no text encoder that transformers can load"
+    what = f"{name_or_path} is not a text encoder that transformers can load"
     with loading(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
         tower = getattr(config, "text_config", None)  # of a model for texts and images

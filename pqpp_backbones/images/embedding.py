@@ -22,7 +22,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
         ModelError: There is no such model, or it is of another kind.
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
-    what = f"{name_or_path} is no CLIP-like model that transformers can load"
+    what = f"{name_or_path} is not a CLIP-like model that transformers can load"
     with loading(what, remedy, name_or_path):
         backbone = AutoModel.from_pretrained(
             name_or_path, dtype=torch.float32, use_safetensors=True, trust_remote_code=False

@@ -51,7 +51,7 @@ def export(
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
         allowed = ", ".join(sorted(taken)) or "none"
-        raise BenchmarkError(f"{', '.join(configs)} takes no {untaken[0]}=; it takes {allowed}")
+        raise BenchmarkError(f"{', '.join(configs)} does not accept {untaken[0]}=, only {allowed}")
     register()
     with export_folder(Path(folder)) as beside:
         files, rows, releases = {}, {}, {}

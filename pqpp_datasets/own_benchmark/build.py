@@ -150,7 +150,7 @@ def build_benchmark(
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         names = " and ".join(map(str, paths))
-        why = "no prompt stands in both; write prompts alike"
+        why = "no prompt is in both; write prompts alike"
         if generation:
             people = how_many(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)

@@ -170,7 +170,7 @@ def read_long(
             names = [Path(file).stem for file in of_files.categories]
             names = names if len({*names}) == len(names) else [*of_files.categories]
             rows["annotator"] = texts_of(of_files.codes, names)
-            note = f"no names came; each of {len(names)} files that judge the same is one person"
+            note = f"each of {len(names)} files that rate the same images is one"
             table.notes.append(f"annotators: {note}, by the file's name")
     if "annotator" in rows:
         people, first = rows["annotator"].cat, dict[str, str]()
@@ -181,7 +181,9 @@ def read_long(
             table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, taken as theirs")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
         if several := sum(number > 1 for number in files):
-            note = f"{several} of {len(files)} stand in several files, each taken as one person"
+            note = (
+                f"{several} of {len(files)} occur in several files, each counted as one annotator"
+            )
             table.notes.append(f"annotators: {note}; if they are others, give them other names")
     if options.drop_annotators and kind != "runs":
         dropped = options.drop_annotators
@@ -304,7 +306,7 @@ def _read_table(
     """
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not names_input(str(path)):
-        raise BenchmarkError(f"{path}: there is no such file; name one of judgments or runs")
+        raise BenchmarkError(f"{path}: no such file; name one of judgments or runs")
     called, about = options.called(kind), FILE_KINDS[kind]
     called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
@@ -413,7 +415,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
         leave = f"leave `columns` {role}=..., {value}=... and score=... out"
         raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{role}s` {','.join(columns)}: a column stands twice")
+        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])

@@ -209,4 +209,4 @@ _CHOICES["from_format"] = (None, *FORMATS)
 def _refuse_two(**given: object) -> None:
     came = [name for name, value in given.items() if value]
     if len(came) > 1:
-        raise BenchmarkError(f"{' and '.join(came)} say the same; give one of them")
+        raise BenchmarkError(f"{' and '.join(came)} mean the same; give one of them")

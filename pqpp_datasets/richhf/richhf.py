@@ -170,7 +170,7 @@ def _only(where: str, example: Mapping[str, list], name: str, kind: type):
         raise damaged(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise damaged(where, f"{name} holds {str(values)[:40]}, one {kind.__name__} is needed")
+        raise damaged(where, f"{name} holds {str(values)[:40]}, expected {kind.__name__}")
     return values[0]
 
 

@@ -179,7 +179,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
         where = f"{path}, line {number}"
         entry = parse_published(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise damaged(where, "an object with prompt_index and questionnaire is needed")
+            raise damaged(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
             allowed = f"a number from 0 to {prompts - 1} that no earlier line has is allowed"
@@ -222,7 +222,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
         _require_sum(f"question_weight in {name}", [pair["question_weight"] for pair in pairs])
         node, times = Counter(pair["node"] for pair in pairs).most_common(1)[0]
         if times > 1:
-            raise BenchmarkError(f"questionnaire[{name!r}]: the node {node!r:.60} stands twice")
+            raise BenchmarkError(f"questionnaire[{name!r}]: duplicate node {node!r:.60}")
 
 
 def _require_sum(what: str, weights: list[float]) -> None:

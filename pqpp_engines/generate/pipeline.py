@@ -158,7 +158,7 @@ class DiffusersGenerator(Generator):
         diffusers.utils.logging.disable_progress_bar()
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
         is_folder = expanded(name).is_dir()
-        with loading(f"{self.model} holds no usable pipeline", remedy, name, files=()):
+        with loading(f"{self.model} has no usable pipeline", remedy, name, files=()):
             folder = str(expanded(name)) if is_folder else name
             if not is_folder:
                 folder = diffusers.DiffusionPipeline.download(
@@ -215,7 +215,7 @@ class DiffusersGenerator(Generator):
         else:
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
-        with loading(f"{self.lora} holds no usable LoRA", remedy, str(folder), files=()):
+        with loading(f"{self.lora} has no usable LoRA", remedy, str(folder), files=()):
             (file,) = sorted(folder.glob("*.safetensors"))
             self.pipeline.load_lora_weights(
                 folder, weight_name=file.name, adapter_name="lora", use_safetensors=True

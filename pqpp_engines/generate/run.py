@@ -101,7 +101,7 @@ def generate(
         if not is_folder_name(prompt_id):
             raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder's name; change it")
         if count > 1:
-            raise EngineError(f"prompt_id {prompt_id} stands twice; keep one of them")
+            raise EngineError(f"duplicate prompt_id {prompt_id}; remove one")
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = wanted_images(generator, full, images_per_prompt)
@@ -228,7 +228,9 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     try:
         note = dict(parse_json(store.read(_note_of(name))))
     except (OSError, TypeError, ValueError):
-        raise EngineError(f"{store}/{name} has no readable JSON beside it; remove both") from None
+        raise EngineError(
+            f"{store}/{name} has no readable JSON file next to it; remove both"
+        ) from None
     if lacking := set(_LISTED) - set(note):
         said = f"has no {min(lacking)!r}; it is not by `pqpp generate`, move it and its image"
         raise EngineError(f"{store}/{_note_of(name)} {said}")

@@ -125,7 +125,7 @@ def read_embedded(
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
-        raise EngineError(f"{folder} holds no embeddings of pqpp search embed") from None
+        raise EngineError(f"{folder} has no embeddings made by pqpp search embed") from None
     shards = find_shards(str(place / "part-*.parquet"))
     there = len({made.path for made in shards})
     if there < wanted:
@@ -157,7 +157,7 @@ def embed_folder(
     root = Path(folder)
     paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in ENDINGS)
     if not paths:
-        raise EngineError(f"{root} holds no image ({', '.join(ENDINGS)})")
+        raise EngineError(f"{root} has no images ({', '.join(ENDINGS)})")
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
     return encoder.images(shown, batch_size), ids

@@ -65,7 +65,7 @@ class Index:
             self.config = read_foreign_json(self.folder / CONFIG)
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
             if not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"{CONFIG}: model, factory or revision is no text")
+                raise ValueError(f"{CONFIG}: model, factory or revision must be text")
             # faiss may read beyond the end of a file that was cut or changed, and end the process.
             for name in (INDEX, IDS):
                 if sha256_of(self.folder / name) != self.config["sha256"][name]:
@@ -306,7 +306,7 @@ def _write(
             raise EngineError(f"id {one!r:.80}: give ids of one line that are not empty")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise EngineError(f"id {twice!r:.80} stands twice; keep one of them")
+        raise EngineError(f"duplicate id {twice!r:.80}; remove one")
     place = expanded(output)
     with whole_folder(place, FILES) as beside:
         with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed

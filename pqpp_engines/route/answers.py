@@ -223,7 +223,7 @@ class Asking:
             ask = self.functions[name]
             results = [ask(texts[0])] if self.batch_size is None else list(ask(texts))
             if len(results) != len(texts):
-                raise EngineError(f"{len(results)} answers came to {len(texts)} prompts")
+                raise EngineError(f"expected {len(texts)} answers, got {len(results)}")
         except Exception as error:  # whatever a user's function raises
             results = [error] * len(texts)
         return list(zip(calls, results, strict=True))

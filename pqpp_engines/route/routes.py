@@ -121,11 +121,11 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         pqpp_engines.errors.EngineError: 1 route came; a router chooses among two or more
     """
     if len(routes) < 2:
-        raise EngineError(f"{len(routes)} route came; a router chooses among two or more")
+        raise EngineError(f"got {len(routes)} route; a router needs two or more")
     names = [route.name for route in routes]
     for route in routes:
         if names.count(route.name) > 1:
-            raise EngineError(f"route {route.name} came twice; give each a name of its own")
+            raise EngineError(f"duplicate route {route.name}; use unique names")
         if not (math.isfinite(route.cost) and route.cost >= 0):
             raise EngineError(f"route {route.name}: cost {route.cost}; give 0 or more")
         if not (math.isfinite(route.utility) and route.utility > 0):
@@ -334,7 +334,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
-        raise EngineError(f"{path}: its model_type is not {KIND}, so it is no router")
+        raise EngineError(f"{path}: its model_type is not {KIND}, so it is not a router")
     with explained(f"{path} is damaged", "make it again", EngineError):
         if router["sha256"] != digest_of(router):
             raise ValueError("it is not what was written")
@@ -346,5 +346,5 @@ def read_router(path: Path) -> dict[str, Any]:
         if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
             raise ValueError("a text is none")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
-            raise ValueError("price and prompts are no numbers")
+            raise ValueError("price and prompts must be numbers")
     return router

@@ -139,7 +139,7 @@ def evidence_text(evidence: Any) -> str:
         plain, separators = _plain(evidence), (",", ":")
         return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
     except (TypeError, ValueError) as error:
-        raise FeedbackError(f"evidence is no JSON ({error}); give plain values") from None
+        raise FeedbackError(f"evidence is not JSON ({error}); give plain values") from None
 
 
 def _plain(value: Any) -> Any:

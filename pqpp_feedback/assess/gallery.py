@@ -71,7 +71,7 @@ def verdict_gallery(
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
     if not images:
-        raise FeedbackError("there is no verdict to show; assess some images")
+        raise FeedbackError("no verdicts to show; assess some images first")
     shown = {name: _file_of(root, name) for name in images}
     if not any(shown.values()):
         raise FeedbackError(f"{root} holds none of the {len(images)} images; name their folder")

@@ -86,7 +86,7 @@ def find_pictures(
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
-            raise FeedbackError(f"the prompt_id {prompt_id!r:.60} stands twice; give each its own")
+            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make them unique")
     pictures = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
@@ -108,14 +108,14 @@ def image_files(folder: Path) -> list[Path]:
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
     if not paths:
-        raise FeedbackError(f"{folder} holds no image ({', '.join(ENDINGS)}); name one with some")
+        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name one with some")
     return paths
 
 
 def _folder(path: str | Path) -> Path:
     root = expanded(path)
     if not root.is_dir():
-        raise FeedbackError(f"there is no folder {root}; check the path")
+        raise FeedbackError(f"no folder {root}; check the path")
     return root
 
 

@@ -76,7 +76,7 @@ def read_weights(path: str | Path) -> StateDict:
             content = content[name]
     values = content.values() if isinstance(content, Mapping) else [None]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        raise ModelError(f"{path} holds no state_dict of tensors; give one")
+        raise ModelError(f"{path} has no state_dict of tensors")
     return dict(content)
 
 
@@ -212,7 +212,7 @@ def _vision_config(vit: Layout) -> ViTConfig:
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
     if grid * grid != positions - 1:
-        raise ModelError(f"{positions} positions are no square of patches and a class token")
+        raise ModelError(f"{positions} positions are not a square of patches plus a class token")
     return ViTConfig(
         hidden_size=size,
         intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],

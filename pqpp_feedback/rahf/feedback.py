@@ -116,7 +116,7 @@ class FeedbackModel:
         name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}
         folder, source = fetch(name, "RAHF model", revision, **access)
         remedy = "give a folder or OWNER/REPOSITORY written by pqpp train rahf"
-        with loading(f"{name} holds no usable RAHF model", remedy, str(folder)):
+        with loading(f"{name} has no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)
             processor = RahfProcessor.from_pretrained(folder, **options)
@@ -209,7 +209,7 @@ def push_feedback_model(
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
-        ModelError: the folder holds no usable model.
+        ModelError: the folder has no usable model.
         HubError: the Hub cannot be reached or refuses; one line says why and what to do.
     """
     require_repository_id(repo_id)

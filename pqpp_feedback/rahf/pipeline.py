@@ -34,7 +34,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
             kind, remedy = type(self.model).__name__, "give one written by pqpp train rahf"
-            raise FeedbackError(f"{kind} is no RAHF model with its processor; {remedy}")
+            raise FeedbackError(f"{kind} is not an RAHF model with its processor; {remedy}")
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:

@@ -246,9 +246,9 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
 
 def _weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
-        raise FeedbackError(f"{where}: angles with weights are needed, of {', '.join(ANGLES)}")
+        raise FeedbackError(f"{where}: expected angles with weights, from {', '.join(ANGLES)}")
     if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
-        raise FeedbackError(f"{where}: a weight is no number; write 0 or more for each angle")
+        raise FeedbackError(f"{where}: a weight is not a number; write 0 or more for each angle")
     if not 0 < sum(weights.values()) < math.inf:
         raise FeedbackError(f"{where}: no angle has a weight above 0, or one has an infinite one")
     return {angle: float(weight) for angle, weight in weights.items()}

@@ -136,7 +136,7 @@ def value_parser(
         if len(mapping) < len(pairs):
             names = [name for name, _ in pairs]
             twice = max(names, key=names.count)
-            raise ValueError(f"the key {twice!r:.60} stands twice in one object")
+            raise ValueError(f"duplicate key {twice!r:.60}")
         return mapping
 
     decoder = json.JSONDecoder(**numbers, object_pairs_hook=without_repeats)

@@ -73,4 +73,4 @@ def parse_yaml(
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)
     # 5,000 digits are a ValueError, and dates, marks and tags make others of pyyaml.
     except Exception as caught:
-        raise error(f"{name} is no YAML ({type(caught).__name__}); check its form") from None
+        raise error(f"{name} is not YAML ({type(caught).__name__}); check its form") from None

@@ -151,7 +151,9 @@ class _Given(argparse.Action):
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise PqppError(f"`{self.dest}` came twice, {before!r} and {value!r}; give it once")
+            raise PqppError(
+                f"`{self.dest}` is given twice ({before!r} and {value!r}); give it once"
+            )
         setattr(namespace, self.dest, value)
 
 

@@ -275,7 +275,7 @@ def check_path(name: str, kind: str, value: str) -> None:
         return  # standard input
     wanted = "file" if kind == "file" else "folder"
     if not is_there:
-        raise PqppError(f"{text}; there is no such {wanted}, check the path")
+        raise PqppError(f"{text}; no such {wanted}; check the path")
     if is_folder == (wanted == "file"):
         kind_there = "folder" if is_folder else "file"
         raise PqppError(f"{text}, a {kind_there}; name a {wanted}")

@@ -237,7 +237,7 @@ def _files_of(source: str) -> list[str]:
     # Readers of folders leave out what begins so: what is not whole yet, say.
     whole = [p for p in paths if is_named or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
-        raise FileError(f"{source}: there is no such file; check its name")
+        raise FileError(f"{source}: no such file; check its name")
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 
@@ -269,7 +269,7 @@ def _shape_of(path: str) -> tuple[pa.Schema, str, int]:
             digest = sha256_of_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
-        raise FileError(f"{path}: the column {twice} stands twice; keep one of them, or rename one")
+        raise FileError(f"{path}: duplicate column {twice!r}; rename or remove one")
     return schema, digest, rows
 
 

@@ -117,7 +117,7 @@ def _options(label, function, text):
         if call.value.args or None in pairs:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
-        came = f"the measure {label[:60]!r} has brackets that are no NAME=VALUE"
+        came = f"the measure {label[:60]!r} needs NAME=VALUE in brackets"
         raise MetricInputError(f"{came}; write like p(rel=2)@5") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:

@@ -120,7 +120,7 @@ def generalise(
     if is_ours:
         names = resolve_targets(targets or "mean_hbpp")
         if len(names) != 1:
-            raise PredictorError(f"`targets`: {len(names)} came, this table asks for one of them")
+            raise PredictorError(f"`targets`: {len(names)} given, this table needs one")
         sets, left_out = load_sets(data_dir, split or "", names[0])
         notes += left_out
     else:
@@ -350,7 +350,7 @@ def read_set(text: str, split: str | None = None) -> ScoredPrompts:
     """
     path, colon, column = text.rpartition(":")
     if not colon or not path:
-        raise PredictorError(f"`scores` {text}: FILE:COLUMN is needed, the column of the scores")
+        raise PredictorError(f"`scores` {text}: expected FILE:COLUMN, the column of the scores")
     if not names_input(path) and (Path(path).is_dir() or not Path(path).suffix):
         data = Split.of(load_benchmark(path, split=split), Path(path).name)
         return sets_of(data, data.targets(column))[0]

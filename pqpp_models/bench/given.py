@@ -124,7 +124,7 @@ def _skops(path: Path) -> Any:
     with needing(f"{path}", "foreign"):
         import skops.io
     if not path.is_file():
-        raise PredictorError(f"there is no file {path}; check the path")
+        raise PredictorError(f"no file {path}; check the path")
     try:
         unknown = skops.io.get_untrusted_types(file=path)
         loaded = None if unknown else skops.io.load(path, trusted=[])
@@ -178,9 +178,7 @@ def sentence_scores(name: str) -> TextScores:
             f"{name}: {weights[0].parent.name} holds a pickle; save it by a newer "
             "sentence-transformers, which writes safetensors"
         )
-    with loading(
-        f"{name} holds no usable sentence encoder", "save it again", str(folder), files=()
-    ):
+    with loading(f"{name} has no usable sentence encoder", "save it again", str(folder), files=()):
         model = SentenceTransformer(
             str(folder), trust_remote_code=False, local_files_only=True,
             model_kwargs={"use_safetensors": True}, device="cpu",

@@ -345,7 +345,7 @@ def bench(
     if rows is None:
         rows = load_benchmark(OF_THE_PAPER, split=split, **options)
     elif options:
-        raise PredictorError(f"`{next(iter(options))}` came with `rows`, which are loaded already")
+        raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
     data = Split.of(rows)
     loaded, left_out = load_predictors(predictors or None, data)
     for predictor in loaded.values():

@@ -85,10 +85,10 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
         columns["prompt"] = table.texts("prompt")
     kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not kept:
-        raise PredictorError("no prompt came; write one, or paste some, one on each line")
+        raise PredictorError("no prompt; type one, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(kept):,} prompts came, at most {MOST_PROMPTS:,} are taken at a time; paste "
+            f"{len(kept):,} prompts, at most {MOST_PROMPTS:,} at a time; paste "
             "fewer, or put them into a file and run: pqpp predict --file prompts.txt --output "
             "predicted.csv"
         )

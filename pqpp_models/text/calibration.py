@@ -147,7 +147,7 @@ class CalibratedPredictor(Predictor):
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
-            raise ValueError("what it predicts are no numbers")
+            raise ValueError("its predictions are not numbers")
 
     def _calibration_tensors(self) -> Arrays:
         """Return what a checkpoint keeps of calibration and known words, by name."""

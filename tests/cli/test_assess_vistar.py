@@ -45,7 +45,7 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
         (["--only", "smell"], "score 'smell' is unknown; choose among characters"),
         (
             ["--only", "light", "--model", "detector=no-such"],
-            "detector: there is no folder no-such",
+            "detector: no folder no-such",
         ),
     ],
 )

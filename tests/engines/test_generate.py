@@ -266,7 +266,7 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     full = tiny(pipeline, lora=str(tmp_path / "lora"))
     assert image(none) == image(plain) != image(full)
     assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
-    with pytest.raises(ModelError, match="holds no usable LoRA"):
+    with pytest.raises(ModelError, match="has no usable LoRA"):
         tiny(pipeline, lora=str(pipeline))
 
 

@@ -282,8 +282,8 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
 
 
 FAULTS = {
-    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells came, the header has 2 .*','"),
-    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells came, the header has 2 .*';'"),
+    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2 .*','"),
+    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2 .*';'"),
     "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote opens and never closes"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "the column a stands twice"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
@@ -292,7 +292,7 @@ FAULTS = {
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
     "empty.txt": (b"", "the file is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
-    "number.json": (b"1", "a list of values or of objects is needed"),
+    "number.json": (b"1", "expected a list of values or of objects"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
     "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .Extra data, col"),

@@ -129,7 +129,7 @@ def test_a_missing_tokenizer_is_told(encoder, tmp_path):
     folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
-    with pytest.raises(ModelError, match="holds no usable bert"):
+    with pytest.raises(ModelError, match="has no usable bert"):
         Predictor.from_pretrained(folder)
 
 
@@ -203,5 +203,5 @@ def test_what_is_no_text_encoder_is_told(encoder, tmp_path):
     assert not model.training and tokenizer("a")["input_ids"][0] == 2
     with pytest.raises(ModelError, match="of type 'vit', which is not a text enc"):
         load_encoder(str(save_vit(tmp_path / "vit")))
-    with pytest.raises(ModelError, match="is no text encoder that transformers can load"):
+    with pytest.raises(ModelError, match="is not a text encoder that transformers can load"):
         load_encoder(str(tmp_path))

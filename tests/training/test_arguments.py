@@ -94,8 +94,8 @@ def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, 
     kind, needed = recipe_of(script)
     wrong = {
         "file": {"nowhere": "there is no such file", "a_folder": "a folder; name a file"},
-        "folder": {"nowhere": "there is no such folder", "a_file": "a file; name a folder"},
-        "name": {"./nowhere": "there is no such folder", "a_file": "a file; name a folder"},
+        "folder": {"nowhere": "no such folder", "a_file": "a file; name a folder"},
+        "name": {"./nowhere": "no such folder", "a_file": "a file; name a folder"},
         "output": {"a_file": "is a file; name a folder", "a_file/in": "is a file; name a folder"},
     }
     told = {f.name: f.metadata.get("path") for f in dataclasses.fields(kind)}

@@ -70,7 +70,7 @@ class Rich(TaskKind):
         super().check(value, shown, settings)
         tokens = len(prompt_tokens(shown.prompt))
         if len(set(value["words"])) < len(value["words"]):
-            raise AnnotationError("words: one is there twice; mark each once", 409)
+            raise AnnotationError("words: duplicates; mark each once", 409)
         if value["words"] and max(value["words"]) >= tokens:
             raise AnnotationError("words: one is beyond the prompt; mark those that are shown", 409)
         if value["inappropriate"]:

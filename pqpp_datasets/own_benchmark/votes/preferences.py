@@ -210,7 +210,7 @@ def _choices_of(
     value = np.where(rows["swapped"], -own, own)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
-        table.notes.append("no annotators came: whom to trust cannot be checked")
+        table.notes.append("no annotators: agreement cannot be checked")
         return rows, item, None
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)

@@ -162,7 +162,7 @@ def scale_of_map(path: str | Path) -> Scale:
     words = {key_of(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
-        raise BenchmarkError(f"{path}: all labels have one value; two or more are needed")
+        raise BenchmarkError(f"{path}: all labels have one value; expected two or more")
     positive = list(map(key_of, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
         raise BenchmarkError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")

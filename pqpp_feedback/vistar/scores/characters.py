@@ -40,7 +40,7 @@ class Characters(VistarScore):
         """Return why there is nothing to compare with; empty where there is."""
         count = asked(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
-            return f"`count` is {count!r:.40}; a whole number of 0 or more is needed"
+            return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
         if count is None and not wanted_characters(picture):
             return "the prompt lists no `count`, `postures` or `expressions`"
         unknown = set(_words(picture, "postures")) - set(POSTURES)

@@ -212,7 +212,7 @@ def by_document(
     repeated = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
     if (names := repeated[repeated.astype(bool)]).size:  # rows are filled up with blanks
         name = names[0].item()
-        raise MetricInputError(f"`document_ids` holds {name!r} twice in a query; keep one")
+        raise MetricInputError(f"`document_ids` has {name!r} twice in a query; keep one")
     plain[rows] = np.argsort(order, axis=1, kind="stable")
     return xp.asarray(plain, device=array_api_compat.device(scores))
 

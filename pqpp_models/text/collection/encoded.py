@@ -130,7 +130,7 @@ class EncodedCaptions:
             return cls(states, tables, postings, *encoder)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
-                f"{place} holds no usable collection ({type(error).__name__}: {error}); build it "
+                f"{place} has no usable collection ({type(error).__name__}: {error}); build it "
                 "again"
             ) from None
 
@@ -151,9 +151,7 @@ def distinct(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError(
-            "no caption with words came; give a file with one caption on each line or in each row"
-        )
+        raise PredictorError("no caption with words; give a file with one caption per line or row")
     return list(kept.values())
 
 

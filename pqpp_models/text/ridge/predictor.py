@@ -256,7 +256,7 @@ def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
     for name in targets:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
             raise PredictorError(
-                f"{name!r:.60} is no name of a target; give a text without commas or blanks around"
+                f"{name!r:.60} cannot be a target; leave out commas and outer spaces"
             )
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")

@@ -75,7 +75,7 @@ def read_score_table(
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
         raise PredictorError(
-            f"`dataset` {dataset}: {others[0]} is {kinds[others[0]]}, numbers are needed"
+            f"`dataset` {dataset}: {others[0]} is {kinds[others[0]]}, expected numbers"
         )
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     known = {name: declared[name].limits for name in names if name in declared}
@@ -95,7 +95,7 @@ def _chosen(
     known = ", ".join(columns)[:200]
     names = list(declared if targets is None else targets)
     if not names:
-        raise PredictorError(f"`targets` is needed: columns of {dataset}, which has {known}")
+        raise PredictorError(f"`targets` is missing; choose columns of {dataset}: {known}")
     if len(set(names)) < len(names):
         raise PredictorError(
             f"`targets` {','.join(names)}: it names a column twice; name each once"

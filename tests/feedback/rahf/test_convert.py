@@ -187,6 +187,6 @@ def test_the_command_needs_a_tokenizer_and_a_folder_of_its_own(
         assert left.value.code == 2
         return capsys.readouterr().err.splitlines()[-1]
 
-    assert "nothing holds no usable tokenizer" in said("out", "nothing")
+    assert "nothing has no usable tokenizer" in said("out", "nothing")
     assert not (tmp_path / "out").exists()
     assert "w.safetensors is a file; name a folder" in said("w.safetensors", "nothing")

@@ -63,7 +63,7 @@ def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
     taken = csv_of(static.html("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
     assert taken[:3] == ["prompt", "alignment", "alignment_predicted"]
     assert read_pasted("a prompt, quickly\nprompt") == {"prompt": ["a prompt, quickly", "prompt"]}
-    with pytest.raises(FileError, match="the table, line 3: 1 cells came, the header has 2"):
+    with pytest.raises(FileError, match="the table, line 3: 1 cells, but the header has 2"):
         read_pasted("prompt,id\na cat,1\na dog")
 
 

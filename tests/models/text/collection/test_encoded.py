@@ -53,7 +53,7 @@ def test_damaged_collections_are_refused(captions, tmp_path, change):
     folder = captions.save_pretrained(tmp_path / "mine")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | change))
-    with pytest.raises(ModelError, match="holds no usable collection") as caught:
+    with pytest.raises(ModelError, match="has no usable collection") as caught:
         EncodedCaptions.from_pretrained(folder)
     assert "\n" not in str(caught.value)
 
