@@ -321,7 +321,6 @@ class AnnotateInvite(StudyFile, Address, Command):
       pqpp annotate invite study.yaml --count 20 --output links.csv
       pqpp annotate invite study.yaml --role control --label "Ann"
       pqpp annotate invite study.yaml --shared --address https://study.example.org
-      pqpp annotate invite study.yaml --name ann --role owner --password-file secret.txt
       pqpp annotate invite study.yaml --list
       pqpp annotate invite study.yaml --revoke 7
 
@@ -337,22 +336,12 @@ class AnnotateInvite(StudyFile, Address, Command):
     label: str = option("", "a note of yours; nobody else sees it")
     days: float = option(30.0, "until a link expires")
     shared: bool = option(False, "one link for all whom a recruiting site sends")
-    name: str | None = option(None, "add a person who signs in by a password")
-    password_file: str | None = option(None, "the password of --name; - is stdin", path="file")
     list: bool = option(False, "print what links there are")
     revoke: int | None = option(None, "end a link at once", metavar="ID")
     output: str | None = option(None, "write the links as CSV", path="output file")
 
-    def __post_init__(self) -> None:
-        """Check that a password is somebody's, and that somebody has one."""
-        super().__post_init__()
-        if self.password_file and not self.name:
-            raise PqppError("`password_file`: say whose it is by `name`")
-        if self.name and not (self.password_file or self.list or self.revoke is not None):
-            raise PqppError("`name`: give the password by `password_file` FILE, - is stdin")
-
     def run(self) -> None:
-        """Make links, list them, end one, or add a person with a password."""
+        """Make links, list them, or end one."""
         with self.opened(self.output) as store:
             from pqpp_annotation.store.access import all_links, make_links, revoke_link
 
@@ -365,8 +354,6 @@ class AnnotateInvite(StudyFile, Address, Command):
                     state = link.state(store.clock())
                     state = "shared" if link.is_shared and state == "open" else state
                     print(visible(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}"))
-            elif self.name:
-                self._add_person(store, self.name)
             else:
                 count = 1 if self.shared else self.count
                 rows = []
@@ -384,23 +371,6 @@ class AnnotateInvite(StudyFile, Address, Command):
                     columns = ["id", "label", "role", "link", "expires"]
                     text = pandas.DataFrame(rows, columns=columns).to_csv(index=False)
                     emit(text, self.output, is_secret=True)
-
-    def _add_person(self, store: Any, name: str) -> None:
-        """Add a person with a password, or give one that is there another password."""
-        from pqpp_annotation.store.people import add_person, find_person, set_password
-
-        path = self.password_file or "-"
-        try:
-            line = sys.stdin.readline() if path == "-" else Path(path).read_text("utf-8")
-        except UnicodeDecodeError:
-            raise PqppError(f"`password_file` {path}: it is not text") from None
-        password, known = line.strip("\r\n"), find_person(store, name)
-        if known is not None:
-            set_password(store, known.id, password)
-            print(visible(f"changed: the password of {known.name}; sessions have ended"))
-            return
-        person = add_person(store, name, self.role, password)
-        print(visible(f"added: {person.name} ({person.role}), who signs in by a password"))
 
 
 class AnnotateServe(StudyFile, Command):

@@ -231,7 +231,7 @@ def start_session(
 
     Args:
         visit: What its cookie says; only the hash is kept.
-        invitation_id: The link that it came by; None for a password.
+        invitation_id: The link that it came by.
     """
     expires = db.now() + DAYS * _DAY
     if invitation_id is not None:
@@ -269,12 +269,9 @@ class Limit:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study()
         >>> store.clock = lambda: 0
-        >>> limit = Limit(store, "passwords", count=2, seconds=60)
+        >>> limit = Limit(store, "links", count=2, seconds=60)
         >>> limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")
         (0, 0, 60, 0)
-        >>> limit.forgive("a")
-        >>> limit.take("a")
-        0
         >>> store.close()
     """
 
@@ -294,11 +291,6 @@ class Limit:
             db.execute(delete(Attempt).where(Attempt.created <= db.now() - 3_600_000))
             db.add(Attempt(key=key, created=db.now()))
         return 0
-
-    def forgive(self, *keys: str) -> None:
-        """Forget the attempts of a key: the last one was right."""
-        with self._store.writing(alone=True) as db:
-            db.execute(delete(Attempt).where(Attempt.key == self._key(keys)))
 
     def _key(self, keys: tuple[str, ...]) -> str:
         return _hashed("\n".join((self._name, *keys)))

@@ -1,9 +1,7 @@
 """People: who they are, their consent and their leaving, and the owner's word on them."""
 
 import secrets
-import threading
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from sqlalchemy import delete, select, update
@@ -21,15 +19,12 @@ from pqpp_annotation.store.tables import (
     Session,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_files.names import did_you_mean
 
 PERSON_ROLES = ("annotator", "control", "owner", "trial")
-_HASHING = threading.Semaphore()  # one hash takes 64 MB
 _LONGEST_NAME = 80
-_LEAST_PASSWORD = 8
-_MOST_PASSWORD = 1000
 
 
 @writes_alone
@@ -37,7 +32,6 @@ def add_person(
     db: Transaction,
     name: str,
     role: str = "annotator",
-    password: str | None = None,
     outside: Mapping[str, Any] | None = None,
     outside_key: str | None = None,
 ) -> Person:
@@ -46,14 +40,12 @@ def add_person(
     Args:
         name: A pseudonym, which the exports show.
         role: annotator, control, owner or trial.
-        password: For signing in without a link; at least 8 characters.
         outside: Ids that a recruiting site sent.
         outside_key: By what a person behind a shared link is found again.
 
     Raises:
-        AnnotationError: The name is taken or empty, the role unknown, the password too short.
+        AnnotationError: The name is taken or empty, the role unknown.
     """
-    password_hash = password and _hashed(password)
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise AnnotationError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
@@ -63,7 +55,6 @@ def add_person(
     person = Person(
         name=name,
         role=role,
-        password_hash=password_hash,
         outside=dict(outside or {}),
         outside_key=outside_key,
         created=db.now(),
@@ -102,28 +93,6 @@ def find_person(db: Transaction, name: str) -> Person | None:
 def everybody(db: Transaction) -> Sequence[Person]:
     """Return all people, in the order in which they came."""
     return db.scalars(select(Person).order_by(Person.id)).all()
-
-
-def verify_password(store: Store, name: str, password: str) -> Person | None:
-    """Return the person whose name and password these are, None if there is none such.
-
-    It takes as long for a name that there is not. One is verified at a time.
-    """
-    person = find_person(store, name)
-    kept = None if person is None or person.withdrawn else person.password_hash
-    is_short = len(password) <= _MOST_PASSWORD
-    with _HASHING:
-        hasher, hash_of_nobody = _hasher()
-        is_right = is_short and hasher.verify(password, kept or hash_of_nobody)
-    return person if kept and is_right else None
-
-
-@writes
-def set_password(db: Transaction, person_id: int, password: str) -> None:
-    """Set a password; sessions that there are end."""
-    password_hash = _hashed(password)
-    person_by_id(db, person_id, lock=True).password_hash = password_hash
-    db.execute(delete(Session).where(Session.person_id == person_id))
 
 
 @writes
@@ -192,30 +161,13 @@ def withdraw_person(
     if person.outside_key or is_owed:
         db.add(left)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
-    person.outside, person.outside_key, person.password_hash = {}, None, None
+    person.outside, person.outside_key = {}, None
     person.browser, person.message, person.paid = None, "", {}
     db.execute(delete(Session).where(Session.person_id == person_id))
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
     db.add(Event(person_id=person_id, kind="withdrawn", detail={"mode": mode}, created=now))
     return left if is_owed else None
-
-
-@cache
-def _hasher() -> tuple[Any, str]:
-    """Return what hashes passwords by argon2id, and the hash of none, for unknown names."""
-    from pwdlib import PasswordHash
-    from pwdlib.hashers.argon2 import Argon2Hasher
-
-    hasher = PasswordHash((Argon2Hasher(),))
-    return hasher, hasher.hash(secrets.token_hex())
-
-
-def _hashed(password: str) -> str:
-    if not _LEAST_PASSWORD <= len(password) <= _MOST_PASSWORD:
-        raise AnnotationError(f"password of {len(password)} characters; {_LEAST_PASSWORD} or more")
-    with _HASHING:
-        return _hasher()[0].hash(password)
 
 
 DECISIONS = ("accept", "refuse", "rules", "stop", "resume", "reopen", "let-in", "sign-out")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 3
+VERSION = 4
 """Of the tables; a change of them is another."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
@@ -158,7 +158,6 @@ class Person(StudyTable):
     id: Mapped[Key]
     name: Mapped[str] = mapped_column(unique=True)
     role: Mapped[Role]
-    password_hash: Mapped[str | None]
     outside: Mapped[dict[str, Any]] = mapped_column(default=dict)
     outside_key: Mapped[str | None] = mapped_column(unique=True)
     browser: Mapped[str | None]
@@ -306,7 +305,7 @@ class Session(StudyTable):
 
     Attributes:
         visit: Hash of what the cookie says.
-        invitation_id: The link that it began with; None for a password.
+        invitation_id: The link that it began with.
     """
 
     __tablename__ = "session"
@@ -317,10 +316,10 @@ class Session(StudyTable):
 
 
 class Attempt(StudyTable):
-    """Something that was tried and may not be tried too often, such as a password.
+    """Something that was tried and may not be tried too often, such as a link.
 
     Attributes:
-        key: Of what kind, by whom; no password and no address in the clear.
+        key: Of what kind, by whom; no address in the clear.
     """
 
     __tablename__ = "attempt"

@@ -1,6 +1,5 @@
 """Coming and going: the link, signing in and out, consent, withdrawal."""
 
-import re
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Query
@@ -10,11 +9,10 @@ from pydantic import BaseModel, Field
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.completion import finish_of
 from pqpp_annotation.store.access import Limit, check_link, is_known, redeem_link
-from pqpp_annotation.store.people import keep_consent, verify_password, withdraw_person
+from pqpp_annotation.store.people import keep_consent, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
 from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
 
-ShortText = Annotated[str, Form(max_length=1000)]
 Outside = Annotated[str, Field(default="", max_length=100)]
 
 
@@ -100,25 +98,9 @@ def _agree(visit: Here, person: Person) -> None:
 
 
 @pages.get("/sign-in")
-def sign_in_page(visit: Here, next: str = "") -> Response:
-    """Ask for name and password."""
-    return visit.render("sign_in.html", problem="", name="", next=next)
-
-
-@forms.post("/sign-in")
-def sign_in(visit: Here, name: ShortText, password: ShortText, next: ShortText = "") -> Response:
-    """Sign in by name and password."""
-    # Counted before it is looked at: of many at once no more are verified than are allowed.
-    limits = {visit.site.bad_names: name, visit.site.bad_addresses: visit.address}
-    for limit, key in limits.items():
-        _count(visit, limit, key)
-    person = verify_password(visit.store, name, password)
-    if person is None:
-        problem = visit.language.gettext("This name and this password do not go together.")
-        return visit.render("sign_in.html", 403, problem=problem, name=name, next=next)
-    for limit, key in limits.items():
-        limit.forgive(key)
-    return visit.sign_in(next if is_here(next) else home(person), person)
+def sign_in_page(visit: Here) -> Response:
+    """Say how to sign in."""
+    return visit.render("sign_in.html")
 
 
 @forms.post("/sign-out")
@@ -175,13 +157,3 @@ def home(person: Person) -> str:
         ('/owner', '/work')
     """
     return "/owner" if person.role == "owner" else "/work"
-
-
-def is_here(url: str) -> bool:
-    """Say whether an address leads to a page of this study.
-
-    Example:
-        >>> is_here("/owner"), is_here("//example.org"), is_here("https://example.org")
-        (True, False, False)
-    """
-    return re.fullmatch(r"/[\w/-]*", url) is not None and not url.startswith("//")

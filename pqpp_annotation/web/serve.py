@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request
@@ -105,7 +105,7 @@ def _add_errors(app: FastAPI) -> None:
     def http(request: Request, error: HTTPException) -> Response:
         path, line = Visit(request).path, str(error.detail)
         if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
-            page = (error.headers or {}).get("X-Page", f"/sign-in?next={quote(path)}")
+            page = (error.headers or {}).get("X-Page", "/sign-in")
             return Visit(request).go(page)
         if line == "Not Found":
             line = gettext_noop("There is no such page.")

@@ -36,8 +36,6 @@ class Site:
         self.sessions = Sessions(secret, study.name)
         self.bad_links = Limit(store, "wrong links", count=20, seconds=600)
         self.new_people = Limit(store, "new people", count=60, seconds=600)
-        self.bad_names = Limit(store, "names", count=5, seconds=300)
-        self.bad_addresses = Limit(store, "addresses", count=30, seconds=300)
         self.copies = copies_of(study)
         self.words, self.watch = Words(study), Watch(store)
         self.templates = page_templates(
@@ -148,8 +146,8 @@ class Visit:
         """The page that was asked for, as the routes name it."""
         return self.request.url.path.removeprefix(self.root) or "/"
 
-    def sign_in(self, path: str, person: Person, invitation_id: int | None = None) -> Response:
-        """Start a session of a person, by a link or a password, and go to a page."""
+    def sign_in(self, path: str, person: Person, invitation_id: int) -> Response:
+        """Start a session of a person, by a link, and go to a page."""
         self.leave()
         start_session(self.store, self.session, person.id, invitation_id)
         return self._keeping(self.go(path), self.session)

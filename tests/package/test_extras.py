@@ -16,7 +16,7 @@ from pqpp_files.extras import extra_of
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = configparser.ConfigParser()
 SETTINGS.read(ROOT / "setup.cfg")
-BY_LIBRARIES = {"argon2-cffi", "onnxruntime", "python-multipart"}
+BY_LIBRARIES = {"onnxruntime", "python-multipart"}
 BY_LIBRARIES |= {"tensorboard", "trackio", "wandb"}
 BY_LIBRARIES |= {"httptools", "num2words", "torchvision", "uvloop"}
 """What a library of ours imports when it is asked for, or we by its name as a text."""

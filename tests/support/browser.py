@@ -75,15 +75,6 @@ class Visitor:
         page.wait_for_selector("html[data-ready]")
         return page
 
-    def sign_in(self, url, name, password):
-        """Sign in by name and password."""
-        page = self.open(f"{url}/sign-in")
-        page.fill("#name", name)
-        page.fill("#password", password)
-        page.locator("main form button.primary").click()
-        page.wait_for_url(lambda now: not now.endswith("/sign-in"))
-        return page
-
 
 @pytest.fixture
 def visitor(browser):

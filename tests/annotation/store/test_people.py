@@ -1,4 +1,4 @@
-"""People and links: passwords, expiry, revocation, resuming; on both databases."""
+"""People and links: expiry, revocation, resuming; on both databases."""
 
 import pytest
 from sqlalchemy import select
@@ -7,7 +7,7 @@ from support.studies import small_store
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.access import all_links, check_link, make_links, redeem_link, revoke_link
-from pqpp_annotation.store.people import add_person, everybody, set_password, verify_password
+from pqpp_annotation.store.people import everybody
 
 DAY = 86_400_000
 
@@ -64,15 +64,3 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
         redeem_link(store, token)
     with pytest.raises(AnnotationError, match="annotators only"):
         make_links(store, 1, "owner", is_shared=True)
-
-
-def test_passwords_are_hashed_by_argon2id(store):
-    person = add_person(store, "ann", "owner", "correct horse")
-    assert verify_password(store, "ann", "correct horse").id == person.id
-    for name, password in (("ann", "wrong"), ("nobody", "correct horse"), ("ann", "x" * 10**6)):
-        assert verify_password(store, name, password) is None
-    with store.reading() as db:
-        kept = db.scalar(select(tables.Person.password_hash))
-    assert kept.startswith("$argon2id$") and "correct horse" not in kept
-    set_password(store, person.id, "another horse")
-    assert verify_password(store, "ann", "correct horse") is None

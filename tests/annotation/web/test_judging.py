@@ -6,7 +6,7 @@ from support.served import serving
 from support.studies import small_study
 
 from pqpp_annotation.store.answers import count_answers, current_votes
-from pqpp_annotation.store.people import everybody, set_password
+from pqpp_annotation.store.people import decide_on_person, everybody
 from pqpp_annotation.store.work import progress_of
 
 pytestmark = pytest.mark.browser
@@ -304,7 +304,7 @@ def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
     person = visitor()
     page = person.join(link)
     [one] = everybody(served.store)
-    set_password(served.store, one.id, "ends all sessions")
+    decide_on_person(served.store, one.id, "sign-out")
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='signed-out']")
     expect(page.locator("#banner")).to_contain_text("sign in")

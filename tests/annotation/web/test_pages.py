@@ -10,7 +10,7 @@ from support.studies import rows, small_store
 
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.people import add_person, everybody
+from pqpp_annotation.store.people import everybody
 from pqpp_annotation.store.tables import Asset, Assignment
 
 
@@ -114,22 +114,6 @@ def test_a_link_that_does_not_hold_says_so(make_client, kind):
     page = client.get(f"/join/{'x' * 32 if kind == 'unknown' else token}")
     assert page.status_code == 403
     assert re.search(f"link (is|was|has) {kind}", page.text)
-
-
-def test_passwords(make_client):
-    client = make_client()
-    add_person(client.store, "ann", "control", "correct horse")
-    page = client.get("/sign-in?next=/history")
-    form = {"csrf": token_of(page), "name": "ann", "next": "/history"}
-    wrong = client.post("/sign-in", data={**form, "password": "wrong"})
-    assert wrong.status_code == 403 and "do not go together" in wrong.text
-    [before] = client.cookies.values()
-    right = client.post("/sign-in", data={**form, "password": "correct horse"})
-    assert right.headers["location"] == "/history"
-    assert before not in client.cookies.values()
-    form |= {"csrf": token_of(client.get("/sign-in")), "next": "//example.org"}
-    away = client.post("/sign-in", data={**form, "password": "correct horse"})
-    assert away.headers["location"] == "/work"
 
 
 def test_an_answer_is_on_disk_before_it_is_called_saved_and_counts_once(make_client):
@@ -302,17 +286,15 @@ def test_leaving_ends_every_session(make_client):
     assert client.get(link).status_code == 403 or join(client, link).status_code == 403
 
 
-def test_no_log_holds_a_token_or_a_password(make_client, caplog):
+def test_no_log_holds_a_token(make_client, caplog):
     caplog.set_level(logging.DEBUG)
     client = make_client()
-    add_person(client.store, "ann", "control", "correct horse")
     link = invite(client)
     join(client, link)
     client.get("/join/not-a-token?PROLIFIC_PID=p1")
-    form = {"csrf": token_of(client.get("/sign-in")), "name": "ann", "password": "correct horse"}
-    client.post("/sign-in", data=form)
+    csrf = client.get("/api/session").json()["csrf"]
     ours = [record for record in caplog.records if not record.name.startswith("httpx")]
     log = "\n".join(record.getMessage() for record in ours)
     assert "GET /join/{token} 200" in log
-    for secret in (link.rpartition("/")[2], "not-a-token", "correct horse", "p1", form["csrf"]):
+    for secret in (link.rpartition("/")[2], "not-a-token", "p1", csrf):
         assert secret not in log
