@@ -98,7 +98,7 @@ class Visit:
         """
         person = self.signed_in = person_of_session(db or self.store, self.session)
         if person is None:
-            raise HTTPException(401, "sign in, or open your link again")
+            raise HTTPException(401, "open your link again")
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
