@@ -316,7 +316,7 @@ class AnnotateInvite(StudyFile, Address, Command):
     output: str | None = option(None, "write the links as CSV", path="output file")
 
     def run(self) -> None:
-        """Make links, list them or end one."""
+        """Make links, list them, or end one."""
         with self.opened(self.output) as store:
             from pqpp_annotation.store.access import all_links, make_links, revoke_link
 

@@ -11,7 +11,7 @@ _EXTRAS = {
     "apps": "diffusers",
     "demo": "gradio",
     "plots": "matplotlib sklearn",
-    "annotate": "fastapi itsdangerous multipart pwdlib sqlalchemy uvicorn",
+    "annotate": "fastapi itsdangerous multipart sqlalchemy uvicorn",
     "assess": "cv2 rapidocr",
     "chat": "openai",
     "foreign": "skops sentence_transformers",

@@ -44,7 +44,7 @@ def add_person(
         outside_key: By what a person behind a shared link is found again.
 
     Raises:
-        AnnotationError: The name is taken or empty, or the role unknown.
+        AnnotationError: The name is taken or empty, the role unknown.
     """
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():

@@ -41,7 +41,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
     with visit.store.reading() as db:
         asked = item_of_session(db, visit.session, assignment)
         if asked is None:
-            raise HTTPException(401, "sign in, or open your link again")
+            raise HTTPException(401, "open your link again")
         images = {} if asked.item_id is None else shown_images(db, asked.item_id)
     name_of = visit.site.sessions.image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)

@@ -1,6 +1,5 @@
 """Coming and going: the link, signing in and out, consent, withdrawal."""
 
-import re
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Query
@@ -14,7 +13,6 @@ from pqpp_annotation.store.people import keep_consent, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
 from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
 
-ShortText = Annotated[str, Form(max_length=1000)]
 Outside = Annotated[str, Field(default="", max_length=100)]
 
 
@@ -101,7 +99,7 @@ def _agree(visit: Here, person: Person) -> None:
 
 @pages.get("/sign-in")
 def sign_in_page(visit: Here) -> Response:
-    """Say that a link signs in."""
+    """Say how to sign in."""
     return visit.render("sign_in.html")
 
 
@@ -159,13 +157,3 @@ def home(person: Person) -> str:
         ('/owner', '/work')
     """
     return "/owner" if person.role == "owner" else "/work"
-
-
-def is_here(url: str) -> bool:
-    """Say whether an address leads to a page of this study.
-
-    Example:
-        >>> is_here("/owner"), is_here("//example.org"), is_here("https://example.org")
-        (True, False, False)
-    """
-    return re.fullmatch(r"/[\w/-]*", url) is not None and not url.startswith("//")

@@ -98,7 +98,7 @@ class Visit:
         """
         person = self.signed_in = person_of_session(db or self.store, self.session)
         if person is None:
-            raise HTTPException(401, "sign in, or open your link again")
+            raise HTTPException(401, "open your link again")
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
@@ -146,7 +146,7 @@ class Visit:
         """The page that was asked for, as the routes name it."""
         return self.request.url.path.removeprefix(self.root) or "/"
 
-    def sign_in(self, path: str, person: Person, invitation_id: int | None = None) -> Response:
+    def sign_in(self, path: str, person: Person, invitation_id: int) -> Response:
         """Start a session of a person, by a link, and go to a page."""
         self.leave()
         start_session(self.store, self.session, person.id, invitation_id)

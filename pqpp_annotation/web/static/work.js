@@ -44,7 +44,7 @@ function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) 
     "signed-out": gettext("Not sent: {count}", {count: waiting}),
   }[shown] ?? "";
   if (shown === "signed-out") {
-    note(gettext("You are signed out. Open your link again, or sign in: your answers are kept here until then."), "bad");
+    note(gettext("You are signed out. Open your link again: your answers are kept here until then."), "bad");
   } else if (shown === "offline") {
     const trouble = why ? gettext("The server cannot save now: {why}.", {why}) : gettext("No connection.");
     note(

@@ -1,4 +1,4 @@
-"""People and links: passwords, expiry, revocation, resuming; on both databases."""
+"""People and links: expiry, revocation, resuming; on both databases."""
 
 import pytest
 from sqlalchemy import select

@@ -307,7 +307,7 @@ def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
     decide_on_person(served.store, one.id, "sign-out")
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='signed-out']")
-    expect(page.locator("#banner")).to_contain_text("sign in")
+    expect(page.locator("#banner")).to_contain_text("Open your link again")
     assert count_answers(served.store) == 0
     again = person.join(link)
     saved(again)

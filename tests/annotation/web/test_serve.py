@@ -165,12 +165,12 @@ def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_tim
     store = small_store(tmp_path)
     now = [store.clock()]
     store.clock = lambda: now[0]
-    limit = Limit(store, "joins", count=3, seconds=10)
+    limit = Limit(store, "names", count=3, seconds=10)
     with ThreadPoolExecutor(16) as pool:
         waits = list(pool.map(lambda _: limit.take("a"), range(40)))
     assert waits.count(0) == 3  # of many at once
     now[0] += 2_000
-    assert limit.take("a") == 8 and Limit(store, "joins", 3, 10).take("a") == 8
+    assert limit.take("a") == 8 and Limit(store, "names", 3, 10).take("a") == 8
     assert limit.take("b") == 0 and Limit(store, "links", 3, 10).take("a") == 0
     now[0] += 8_500
     assert limit.take("a") == 0
