@@ -29,7 +29,9 @@ class ContrastScore(Assessor):
         loaded: What `load_scorer` returned; None to score kept evidence.
 
     Example:
-        >>> ContrastScore("clip_score").score({"value": 0.3}, Picture(Path("a.png"), "a cat")).score
+        >>> from pathlib import Path
+        >>> picture = Picture(Path("a.png"), "a cat")
+        >>> ContrastScore("clip_score").score({"value": 0.3}, picture).score
         0.75
     """
 

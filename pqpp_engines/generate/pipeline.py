@@ -170,16 +170,19 @@ class DiffusersGenerator(Generator):
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
             # Older versions know the older name of the dtype alone, newer ones warn of it.
             options |= dict.fromkeys({*self.dropped, *left_out})
-            options |= {"use_safetensors": True, "trust_remote_code": False}
             try:
-                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
+                pipeline = diffusers.AutoPipelineForText2Image.from_pretrained(
+                    folder, use_safetensors=True, trust_remote_code=False, **options
+                )
             except ValueError as error:
                 own = getattr(diffusers, str(index.get("_class_name")), None)
                 if own is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(own.__call__).parameters:
                     raise EngineError(f"a {own.__name__} takes no prompt; {remedy}") from None
-                pipeline = own.from_pretrained(folder, **options)
+                pipeline = own.from_pretrained(
+                    folder, use_safetensors=True, trust_remote_code=False, **options
+                )
         unknown = set(self.dropped) - set(pipeline.config)
         if unknown:
             parts = ", ".join(sorted(pipeline.components))

@@ -118,7 +118,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: 1 route came; a router chooses among two or more
+        pqpp_engines.errors.EngineError: got 1 route; a router needs two or more
     """
     if len(routes) < 2:
         raise EngineError(f"got {len(routes)} route; a router needs two or more")

@@ -123,7 +123,7 @@ def value_parser(
         {'a': [1, 2]}
         >>> value_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (the key 'a' stands twice in ...
+        pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
     numbers: dict[str, Any] = (
         {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}

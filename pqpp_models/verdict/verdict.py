@@ -242,7 +242,7 @@ def predict_and_judge(
     >>> static = Predictor.from_pretrained("static")
     >>> columns, verdicts = predict_and_judge(static, static.read_rows(["a cat"]))
     >>> columns["prompt"], verdicts[0].level
-    (['a cat'], 'easy')
+    (['a cat'], 'very easy')
     """
     reference, count = read_reference(predictor), len(rows)
     read = [row if isinstance(row, Prompt) else Prompt.read(row) for row in rows]

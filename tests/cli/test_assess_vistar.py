@@ -75,7 +75,7 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         command += ["--chat-url", server.url, "--chat-model", "m", "--output", str(out)]
         command += ["--questionnaires", str(kept / "q"), "--answers", str(kept / "a")]
         assert main([*command, "--most-calls", "18"]) == 2  # 1 questionnaire, 3 images, 2 x 3
-        assert "19 calls are needed, 18 are allowed" in capsys.readouterr().err
+        assert "19 calls needed, 18 allowed" in capsys.readouterr().err
         assert server.asked == []
         assert main([*command, "--most-calls", "19", "--prices", "1,2", "--most-money", "9"]) == 0
         told = capsys.readouterr().err

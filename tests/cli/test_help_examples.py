@@ -35,4 +35,4 @@ def test_an_example_is_taken(line, tmp_path, monkeypatch):
     try:
         read_recipe(kind, flags)
     except PqppError as error:  # the files of an example are not here
-        assert "there is no" in str(error) or "cannot be read" in str(error), error
+        assert "no such file" in str(error) or "cannot be read" in str(error), error

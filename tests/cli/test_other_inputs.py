@@ -142,4 +142,4 @@ def test_a_token_that_fits_no_header_is_not_shown(monkeypatch, capsys):
 
     monkeypatch.setattr("datasets.load_dataset", refuse)
     line = refused(capsys, "predict", "--dataset", "some/repo")
-    assert "no token by its form" in line and "SECRET" not in line
+    assert "malformed" in line and "SECRET" not in line

@@ -95,7 +95,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     ("arguments", "expected"),
     [
         ([], "standard input: no text came"),
-        (["a cat", "--file", "p.csv"], "one of the two"),
+        (["a cat", "--file", "p.csv"], "not both"),
         (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
         (["a cat", "names.txt"], "did you mean --file names"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),

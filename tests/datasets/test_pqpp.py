@@ -82,7 +82,7 @@ DAMAGES = {
     "cut inside a quoted cell": (lambda b: b[: b.index(b"in the rain")], r"train\.csv, line [34]"),
     "out of range": (lambda b: b.replace(b"0.75", b"1.75"), r"line 2.*'1\.75'.*from 0 to 1"),
     "not UTF-8": (lambda b: b.replace(b"go", b"\xff"), r"line 5: not UTF-8"),
-    "an id twice": (lambda b: b.replace(b"\n12,", b"\n11,"), r"id 11 stands 2 times"),
+    "an id twice": (lambda b: b.replace(b"\n12,", b"\n11,"), r"id 11 occurs 2 times"),
 }
 
 

@@ -106,7 +106,7 @@ WRONG = {
         lambda q: q["L1"].__setitem__(
             "questions", [{**q["L1"]["questions"][0], "question_weight": 0.5}] * 2
         ),
-        "the node 'girl' stands twice",
+        "duplicate node 'girl'",
     ),
 }
 

@@ -206,7 +206,7 @@ class TestRefusals:
         kind, message = run(pushing(str(saved), "pqpp/m"))
         assert kind == "ModelError" and "damaged" in message
         kind, message = run(pushing(str(tmp_path / "none"), "pqpp/m"))
-        assert kind == "ModelError" and "there is no folder" in message
+        assert kind == "ModelError" and "no folder" in message
         assert not hub.requests
 
 

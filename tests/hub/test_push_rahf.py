@@ -49,7 +49,7 @@ def run(shared, tmp_path):
 def test_a_token_that_is_none_is_never_said(run, shared, token):
     load = f"result = said(load, '{shared.owner}/none', token={token!r})"
     kind, text = run(f"{LOADERS['RAHF']}\n{load}")
-    assert kind == "ModelError" and "access token, which is no token by its form" in text
+    assert kind == "ModelError" and "access token, which is malformed" in text
 
 
 @pytest.mark.parametrize("loader", LOADERS)

@@ -80,7 +80,7 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
     [
         ("ndgc@10", "'ndgc@10' is unknown; did you mean 'ndcg'"),
         ("p", "needs a cut-off; write p@10"),
-        ("p(0.8)@5", "no NAME=VALUE"),
+        ("p(0.8)@5", "needs NAME=VALUE"),
     ],
 )
 def test_bad_names_of_measures(measures, words):

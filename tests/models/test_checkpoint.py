@@ -146,7 +146,7 @@ def _set(name, index, value):
     [
         (lambda t: t.pop("weights"), "KeyError: 'weights'"),
         (lambda t: t.update({"weights": np.zeros((3, 9), "f4")}), "matmul"),
-        (lambda t: t.update({"references": np.zeros((0, 64), "i1")}), "no numbers"),
+        (lambda t: t.update({"references": np.zeros((0, 64), "i1")}), "not numbers"),
         (lambda t: t.pop("encoder.pieces"), "KeyError: 'pieces'"),
         (lambda t: t.update({"intercept": np.zeros(8, "f4")}), "could not be broadcast"),
         (lambda t: t.update({"calibration.slope": np.zeros(8, "f4")}), "out of bounds"),

@@ -93,7 +93,7 @@ def test_what_a_script_shall_read_or_write_is_looked_at_first(script, tmp_path, 
     (tmp_path / "a_folder").mkdir()
     kind, needed = recipe_of(script)
     wrong = {
-        "file": {"nowhere": "there is no such file", "a_folder": "a folder; name a file"},
+        "file": {"nowhere": "no such file", "a_folder": "a folder; name a file"},
         "folder": {"nowhere": "no such folder", "a_file": "a file; name a folder"},
         "name": {"./nowhere": "no such folder", "a_file": "a file; name a folder"},
         "output": {"a_file": "is a file; name a folder", "a_file/in": "is a file; name a folder"},
@@ -120,10 +120,10 @@ def test_every_recipe_of_a_script_is_accepted(script):
     [
         ("learning_rate: .inf", "`learning_rate` is inf; it must be a finite number"),
         ("seed: .inf", "`seed` is inf; it must be a whole number"),
-        ("seed: " + "9" * 5000, "is no YAML"),
+        ("seed: " + "9" * 5000, "is not YAML"),
         ("seed: " + "9" * 400, "`seed` is 9.*; it must be a finite number"),
-        ("model: " + "[" * 20_000, "is no YAML .RecursionError"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is no YAML"),
+        ("model: " + "[" * 20_000, "is not YAML .RecursionError"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is not YAML"),
         ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
         ("x" * 1000 + ": 3", "a recipe has no `xxx"),
     ],

@@ -260,7 +260,7 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
     flags += ["--subset", "none"]
     assert run_in_main("text_ensemble", *flags) == 2
     said = capsys.readouterr().err  # a long path is shortened in its middle
-    assert "error: --captions is '" in said and "captions.txt'; there is no such file" in said
+    assert "error: --captions is '" in said and "captions.txt'; no such file" in said
     captions.write_text("two red birds\n")
     small = save_text_encoder(tmp_path / "small")  # the recipe wants layer 6
     assert run_in_main("text_ensemble", *flags, "--model", small) == 2

@@ -161,7 +161,7 @@ def agreement_of(
         >>> value = rng.normal(size=300)[prompt] + rng.normal(size=1200)
         >>> found = agreement_of(prompt, 0 * prompt, prompt, who, value, "interval").figures
         >>> {name: round(x[0], 1) for name, x in found.items()}
-        {"Krippendorff's alpha, interval": 0.5, 'ICC of a vote': 0.5, 'ICC of 4 votes': 0.8}
+        {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
     from pqpp_metrics.functional._votes import ac1_of
 

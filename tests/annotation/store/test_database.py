@@ -91,7 +91,7 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
         open_store(tmp_path / "text.db")
     with closing(sqlite3.connect(tmp_path / "empty.db")) as db:
         db.execute("CREATE TABLE other (a)")
-    with pytest.raises(AnnotationError, match=r"empty\.db holds no study"):
+    with pytest.raises(AnnotationError, match=r"empty\.db has no study"):
         open_store(tmp_path / "empty.db")
     with pytest.raises(AnnotationError, match="a path, postgresql://USER@HOST/NAME"):
         open_store("mysql://host/name")

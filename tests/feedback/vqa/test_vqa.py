@@ -42,7 +42,7 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
         words += ["--chat-model", "m", "--answers", str(tmp_path / "kept"), "--output", str(out)]
         assert main([*words, "--most-calls", "2"]) == 2
-        assert "3 calls are needed, 2 are allowed" in capsys.readouterr().err
+        assert "3 calls needed, 2 allowed" in capsys.readouterr().err
         assert server.asked == []
         server.answer = lambda body: completion("Yes", tops)
         server.faults = [None, None, (400, "no", "content_policy_violation")]

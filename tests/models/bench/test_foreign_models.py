@@ -84,7 +84,7 @@ def test_pickles_and_code_are_refused(tmp_path):
         ("broken.skops", "cannot be read as a file of skops"),
         ("code.skops", "holds types that may run code"),
         ("words.skops", "tells apart a, b, which have no order"),
-        ("none.skops", "there is no file"),
+        ("none.skops", "no file"),
     ):
         with pytest.raises(PredictorError, match=said):
             named_predictor(str(tmp_path / name)).predict(PROMPTS)

@@ -41,7 +41,7 @@ def test_what_no_tau_can_be_tops_no_table(value, downloaded, capsys):
     source = downloaded("cheat", value)
     assert main(["leaderboard", str(source)]) == 0
     said = capsys.readouterr()
-    assert "cheat" not in said.out and "cheat: .eval_results/owner--toy.yaml holds no" in said.err
+    assert "cheat" not in said.out and "cheat: .eval_results/owner--toy.yaml has no" in said.err
 
 
 def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_path, capsys):
