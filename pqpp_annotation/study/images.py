@@ -263,7 +263,7 @@ def _checked(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
     """Return what is known of an image once it is copied, or what is wrong with it."""
     try:
         if not path.is_file():
-            return f"there is no such file {path}"
+            return f"no such file {path}"
         size = path.stat().st_size
         if size > MOST_BYTES:
             return f"it has {size:,} bytes; {MOST_BYTES:,} are allowed"
