@@ -20,8 +20,6 @@ from pqpp_files.visible import visible
 _AGAIN = "save or download it again"
 # By these a configuration names code of its own.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
-# Attention that transformers holds itself; another name is fetched from the Hub as code.
-_IMPLEMENTATIONS = ("eager", "sdpa", None)
 # Read by transformers itself; tokenizers hold words of any kind.
 _CONFIGS = (
     "config.json",
@@ -30,8 +28,12 @@ _CONFIGS = (
     "processor_config.json",
 )
 # Nothing reads a file by these.
-_TEXTS = ("_name_or_path", "name_or_path", "chat_template")
-_IS_ELSEWHERE = re.compile(r"[/\\]|\.(py|so)$")
+_TEXTS = (
+    *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
+    *("hf_hub_id", "origin_url", "url", "dataset", "train_dataset"),
+)
+# A repository (of kernels, too), an address, a path or code.
+_IS_ELSEWHERE = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*://.*|[~/.].*/.*|.*\.(py|so)")
 # Of a tokenizer with half a million words, and of a file of weights with 200,000 tensors.
 _MOST_BYTES, _MOST_VALUES = 64_000_000, 3_000_000
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
@@ -87,7 +89,7 @@ def _check_json(path: Path) -> None:
     where, is_ours = visible(str(path)), False
     for value in mappings_in(path):
         # A number is that of a tokenizer's word.
-        codes = (key for key in _CODE_KEYS if not isinstance(value.get(key, 0), int))
+        codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
                 f"{where} names code of its own by {code!r}, which is never run; give a model "
@@ -98,12 +100,12 @@ def _check_json(path: Path) -> None:
         is_a_models = not is_ours or ("model_type" in value and "predictor_type" not in value)
         for key, named in value.items():
             names = [*named.values()] if isinstance(named, dict) else [named]
-            if "_implementation" in key and not all(name in _IMPLEMENTATIONS for name in names):
+            if "_implementation" in key and any("/" in str(name) for name in names):
                 raise ModelError(f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or 'sdpa'")
             if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
-                if isinstance(name, str) and _IS_ELSEWHERE.search(name):
+                if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
                     raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove it")
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):

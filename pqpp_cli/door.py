@@ -25,8 +25,8 @@ class Door:
 
     def write(self, text: str) -> None:
         """Write a text."""
-        parts = text.split(_OF_BARS)
-        self.stream.write(_OF_BARS.join(visible(part, "\n\r\t") for part in parts))
+        is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
+        self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

@@ -155,10 +155,10 @@ def withdraw_person(
         key=person.outside_key or secrets.token_hex(),
         training_tries=person.training_tries,
         outside=person.outside if is_owed else {},
-        earned=dict(earned or {}) if is_owed else {},
+        earned=dict(earned or {}) if is_owed or person.paid else {},
         paid=person.paid,
     )
-    if person.outside_key or is_owed:
+    if person.outside_key or is_owed or person.paid:
         db.add(left)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key = {}, None

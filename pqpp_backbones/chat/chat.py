@@ -139,7 +139,10 @@ class Budget:
 
         Where nothing was said and no count tells, the most that it may have cost stands.
         """
-        paid, guess = self.most(request), len(reply.text.encode()) / CHARACTERS_A_TOKEN
+        paid, guess = (
+            self.most(request),
+            len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN,
+        )
         if reply.text or reply.tokens_out is not None:
             tokens_in = _tokens(request) if reply.tokens_in is None else reply.tokens_in
             paid = self.cost(tokens_in, guess if reply.tokens_out is None else reply.tokens_out)

@@ -13,6 +13,8 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.json_values import no_constant, parse_json
 from pqpp_files.paths import expanded
 
+_BEGINS = b'{"call": '  # of each line
+
 
 class Ledger:
     """Calls and what they cost; a call that nothing has settled counts as paid in full.
@@ -54,13 +56,10 @@ class Ledger:
         """
         with self._threads, self._processes:
             if self.path and self.path.exists():
-                with self.path.open("r+b") as file:
+                with self.path.open("rb") as file:
                     file.seek(self._at)
                     new = file.read()
-                    whole = new[: new.rfind(b"\n") + 1]
-                    if len(whole) < len(new):  # a kill has cut it
-                        file.truncate(self._at + len(whole))
-                self._at += len(whole)
+                whole = new[: new.rfind(b"\n") + 1]
                 for line in whole.splitlines():
                     self._read += 1
                     try:
@@ -70,6 +69,11 @@ class Ledger:
                         raise ServiceError(
                             f"{where}: no line of a ledger; name another file"
                         ) from None
+                if cut := new[len(whole) :]:  # by a kill, in the middle of a line of ours
+                    if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
+                        raise ServiceError(f"{self.path} is not a ledger; name another file")
+                    os.truncate(self.path, self._at + len(whole))
+                self._at += len(whole)
             yield
 
     def enter(self, most: float, **told: Any) -> int:

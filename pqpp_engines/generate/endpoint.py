@@ -1,7 +1,6 @@
 """Images from any endpoint that speaks OpenAI's images: LocalAI, vLLM, hosted ones."""
 
 import base64
-import binascii
 import re
 from typing import Any
 
@@ -106,5 +105,5 @@ def _read(found: dict[str, Any]) -> tuple[Any, str]:
         if header.width * header.height > _MOST_PIXELS:
             return None, f"the image has {header.width} x {header.height} pixels"
         return open_image(raw), ""
-    except (binascii.Error, FileError):
+    except (ValueError, FileError):
         return None, "what came is no whole image"

@@ -3,6 +3,7 @@
 The log is what a killed job goes on from: a prompt that it has an answer to is not asked again.
 """
 
+import contextlib
 import json
 import os
 import warnings
@@ -94,7 +95,8 @@ class Log:
             key = line["prompt_sha256"], line["occurrence"]
             asked.add(key)
             spent += line.get("paid", line["most"])
-            if key in places and ("result" in line or "image" in line):
+            kept = "result" in line or ("image" in line and self._image(line["call"]).is_file())
+            if key in places and kept:
                 answer = RoutedAnswer(self._result(line), line["asked"], line["failed"])
                 self.answers[places[key]] = answer
         left = set(places) - {self._keys[place] for place in self.answers}
@@ -118,9 +120,10 @@ class Log:
                 image = self._image(call)
                 if hasattr(result, "getbands"):  # an image of PIL
                     image.parent.mkdir(exist_ok=True)
-                    result.save(image)
-                    told["image"] = image.name
-                else:
+                    with contextlib.suppress(OSError):  # of a mode that no file has
+                        result.save(image)
+                        told["image"] = image.name
+                if "image" not in told:
                     warnings.warn(
                         f"JSON holds no {type(result).__name__}: {self._ledger.path} does not keep "
                         "such answers, and another run pays for them again",

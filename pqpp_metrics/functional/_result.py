@@ -75,6 +75,10 @@ class Result(Mapping[str, Any]):
     def _own(self) -> tuple[float, float]:
         return self.bounds(self.confidence) if self.bounds else (float("nan"), float("nan"))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a plain dict: the interval's function stays in this process."""
+        return dict, (dict(self),)
+
     def __getitem__(self, key: str) -> Any:
         if key not in self._keys:
             raise KeyError(key)

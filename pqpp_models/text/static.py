@@ -437,6 +437,8 @@ class StaticPredictor(CalibratedPredictor):
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
             raise ModelError(f"{folder}: pairs, or their layer, lack; save or download it again")
+        if "length_costs" in config:
+            raise ModelError(f"{folder}: made by an older version of pqpp; download it again")
         if counts := unprefixed("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

@@ -57,7 +57,7 @@ HOSTILE = {
         "'attn_implementation' is 'owner/kernel'; set it to 'eager'",
     ),
     "kernel of a part": (
-        lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "k"}}}),
+        lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
         "set it to 'eager'",
     ),
     "part of a pipeline": (put_part, "text_encoder.*set it to 'eager'"),
@@ -78,6 +78,15 @@ def test_each_is_refused_before_it_is_read(folder, name):
         with pytest.raises(ModelError, match=said) as caught:
             load(folder)
         assert str(caught.value).isprintable()
+
+
+def test_what_published_configurations_hold_is_let_pass(folder):
+    usual = {"_attn_implementation_autoset": True, "eos_token": "</s>", "labels": ["N/A"]}
+    usual |= {"auto_map": None, "_name_or_path": "me/mine", "id2label": {"0": "n/a"}}
+    usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}
+    put(folder, "generation_config.json", usual)
+    put(folder, "vocab.json", {"_implementation": 123})
+    check_foreign(folder)
 
 
 def test_what_is_usual_is_let_pass(folder, tmp_path):
