@@ -33,7 +33,7 @@ td + td { white-space: normal; } mark { padding: 2px 4px; border-radius: 3px; }
 mark small { font-size: 10px; } i { display: block; height: 9px; background: #fdae61; }
 i.easy { background: #6baed6; } div.bar { width: 400px; background: #e8e8e8; margin-bottom: 4px; }
 """
-HEAD = "<th>how each phrase changes the predicted alignment<th>easier than N of 100 people's prompts"
+HEAD = "<th>how each phrase changes the predicted alignment<th>easier than N of 100 prompts"
 
 
 def page() -> str:
