@@ -82,9 +82,10 @@ def test_looking_back_and_leaving_is_no_barrier(served, visitor, check):
     check(page, "menu")
     [one] = everybody(served.store)
     do_all(served.store, one.id)
-    for path in ("history", "work"):
-        page.goto(f"{served.url}/{path}")
-        check(page, path)
+    page.goto(f"{served.url}/history")
+    check(page, "history")
+    page.goto(f"{served.url}/work")
+    page.wait_for_url("**/thanks")  # nothing is left
     assert "C0DE" in page.inner_text("main")
     for path in ("join/unknown", "nothing-here", "farewell"):
         page.goto(f"{served.url}/{path}")
