@@ -82,10 +82,10 @@ def test_looking_back_and_leaving_is_no_barrier(served, visitor, check):
     check(page, "menu")
     [one] = everybody(served.store)
     do_all(served.store, one.id)
-    page.goto(f"{served.url}/history")
-    check(page, "history")
-    page.goto(f"{served.url}/work")
-    page.wait_for_url("**/thanks")  # nothing is left
+    for path, last in (("history", "history"), ("work", "thanks")):
+        page.goto(f"{served.url}/{path}")
+        page.wait_for_url(f"**/{last}")
+        check(page, path)
     assert "C0DE" in page.inner_text("main")
     for path in ("join/unknown", "nothing-here", "farewell"):
         page.goto(f"{served.url}/{path}")
