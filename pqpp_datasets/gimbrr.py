@@ -90,8 +90,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 
 def read_annotations(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the annotated images of one model, in the order of the published file."""
-    paths = annotation_files(folder, split)
-    rows = _joined(folder, paths, split, {**_PROMPT_ID, **_ANNOTATION})
+    fields = {**_PROMPT_ID, **_ANNOTATION}
+    rows = _joined(folder, annotation_files(folder, split), split, fields)
     times = Counter(row["prompt_id"] for row in rows)
     for row in rows:
         row["duplicated"] = times[row["prompt_id"]] > 1

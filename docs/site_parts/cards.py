@@ -1,7 +1,6 @@
 """The cards of metrics, benchmarks and predictors, as `pqpp ... show` and exports have them."""
 
 import re
-from pathlib import Path
 
 from site_parts.sources import ROOT, without_front_matter
 
@@ -28,19 +27,20 @@ def _metrics() -> dict[str, str]:
 
 def _datasets() -> dict[str, str]:
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.export.export import card_of
+    from pqpp_datasets.export.export import export_card
 
     pages = {}
     for family in sorted({benchmark.family for benchmark in BENCHMARKS.values()}):
         members = [benchmark for benchmark in BENCHMARKS.values() if benchmark.family == family]
-        rows = {
-            (member.name, split): member.rows.get(split, 0)
+        configs = {
+            member.name: [
+                {"name": split, "pattern": f"{split}-*.parquet", "rows": member.rows.get(split, 0)}
+                for split in member.splits
+            ]
             for member in members
-            for split in member.splits
         }
-        files = {key: [Path(*key, "0.parquet")] for key in rows}
         releases = {member.name: member.version for member in members}
-        card = without_front_matter(card_of(files, rows, releases, Path(), {}))
+        card = without_front_matter(export_card(configs, releases, {}))
         pages[f"datasets/{family}.md"] = _without_zeros(card)
     return pages
 

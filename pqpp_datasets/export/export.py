@@ -45,8 +45,7 @@ def export(
     from pqpp_datasets.registration import register
 
     options = options or {}
-    families = {benchmark_of(config).family for config in configs}
-    if len(families) != 1:
+    if len({benchmark_of(config).family for config in configs}) != 1:
         raise BenchmarkError(f"{', '.join(configs)}: name configurations of one benchmark")
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
@@ -67,31 +66,42 @@ def export(
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
                 entry = {"name": split, "pattern": pattern, "rows": dataset.num_rows}
                 listed.setdefault(config, []).append(entry)
-        benchmark = BENCHMARKS[configs[0]]
-        licence, link = LICENCES[benchmark.licence]
-        card = render_card(
-            f"datasets/{benchmark.family}",
-            configs=listed,
-            licence=licence,
-            licence_link=link or benchmark.homepage,
-            licence_name=benchmark.licence,
-            citation=benchmark.citation,
-            homepage=benchmark.homepage,
-            images=benchmark.images,
-            tasks=list(benchmark.tasks),
-            sizes=[size_category(sum(rows.values()))],
-            annotators=list(benchmark.annotators),
-            releases=releases,
-            options=dict(options),
-            # The name of a folder on somebody's machine is nobody else's business.
-            options_given=[
-                name if name.endswith("_dir") else f"{name}={value}"
-                for name, value in sorted(options.items())
-            ],
-        )
+        benchmark, card = BENCHMARKS[configs[0]], export_card(listed, releases, options)
         (beside / "README.md").write_text(card, "utf-8")
         write_tasks(beside, files, benchmark.family, benchmark.description)
     return rows
+
+
+def export_card(
+    configs: Mapping[str, list[dict]], releases: Mapping[str, str], options: Mapping[str, str]
+) -> str:
+    """Return the card of an export.
+
+    Args:
+        configs: Configuration to its splits: `name`, `pattern` of the files and `rows` of each.
+        releases: Configuration to the release that was read.
+        options: Of the load; of a folder the card says only that one was given.
+    """
+    benchmark = BENCHMARKS[next(iter(configs))]
+    licence, link = LICENCES[benchmark.licence]
+    return render_card(
+        f"datasets/{benchmark.family}",
+        configs=configs,
+        licence=licence,
+        licence_link=link or benchmark.homepage,
+        licence_name=benchmark.licence,
+        **{name: getattr(benchmark, name) for name in ("citation", "homepage", "images")},
+        tasks=list(benchmark.tasks),
+        sizes=[size_category(sum(split["rows"] for own in configs.values() for split in own))],
+        annotators=list(benchmark.annotators),
+        releases=releases,
+        options=dict(options),
+        # The name of a folder on somebody's machine is nobody else's business.
+        options_given=[
+            name if name.endswith("_dir") else f"{name}={value}"
+            for name, value in sorted(options.items())
+        ],
+    )
 
 
 def _tables(dataset) -> Iterator[pa.Table]:

@@ -40,7 +40,7 @@ _COLUMNS = "verdict level easier_than_people easier_than_captions skill cost"
 VERDICT_COLUMNS = tuple(_COLUMNS.split())
 """What a table has of each verdict."""
 _RIGHT_PAIRS = 55
-"""Measured on AIGIQA-20K; 54 to 56 by length and by unknown words (docs/understand/numbers.md)."""
+"""Measured on AIGIQA-20K, left out; 55 to 57 by length (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 _REASONS = {"language": "it is in {}", "garbled": "the words are garbled ({})"}

@@ -95,16 +95,15 @@ class Agreement:
         """
         rows: list[dict[str, Any]] = []
         sizes = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
-        for size in (self.size, *((people, images, people * images) for images, people in sizes)):
+        for size in dict.fromkeys((self.size, *((n, images, n * images) for images, n in sizes))):
             found = self.reliability(size)
             rows.append({"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"})
             rows[-1]["reliability"] = found
             rows[-1][f"prompts, {width:g} wide"] = _prompts_for(width, found[0], size[0]) or "-"
         who = "each judges every prompt" if self.is_panel else "others for each prompt"
         legend = (
-            "the first row is this study. reliability: of a prompt's mean vote with a model (ICC), "
-            f"with its 95 % interval; annotators: {who}; prompts: of one model, so many that "
-            f"the interval is {width:g} wide, - for over {_PROMPTS[-1]}"
+            "row 1: this study; reliability: ICC of a prompt's mean vote (95 % interval); "
+            f"annotators: {who}; prompts: for an interval {width:g} wide (-: over {_PROMPTS[-1]})"
         )
         return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
 
