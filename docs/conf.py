@@ -24,6 +24,7 @@ os.environ |= {
 os.environ["PQPP_SITE_ROOT"] = str(HERE.parent)
 os.environ["PYTHONWARNINGS"] = "ignore"  # of cells; a build's own warnings are Sphinx's
 
+import fastapi  # noqa: E402, F401 - autodoc imports with TYPE_CHECKING set, which pydantic refuses
 from site_parts.sources import digest  # noqa: E402
 
 _about = ConfigParser()

@@ -366,7 +366,7 @@ def compare_with_baseline(
     Both coefficients by `paired_permutation`, which needs no like errors; each family of p-values
     is corrected by Holm over the whole table. A predictor whose higher values mean harder prompts
     is turned first, by what it declares, else by the sign that is known, else by that of these very
-    rows, so that what is compared is |r|.
+    rows, so that what is compared is the size of r.
 
     Args:
         results: The table.

@@ -29,7 +29,7 @@ from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import needing
 from pqpp_models.images.pairs import Pairs, task_of
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
-from pqpp_models.registration import announce
+from pqpp_models.registration import announce as _announce
 
 TASKS = ("generation", "retrieval")
 AGGREGATIONS = ("threshold", "expected")
@@ -87,7 +87,7 @@ class ClipPredictorConfig(PredictorConfig):
         super().__post_init__(**kwargs)
 
 
-announce(ClipPredictorConfig)
+_announce(ClipPredictorConfig)
 
 
 class PairHead(nn.Module):

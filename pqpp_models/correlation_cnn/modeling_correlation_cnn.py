@@ -17,7 +17,7 @@ from transformers import initialization as init
 
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
-from pqpp_models.registration import announce
+from pqpp_models.registration import announce as _announce
 
 
 class CorrelationCnnConfig(PredictorConfig):
@@ -56,7 +56,7 @@ class CorrelationCnnConfig(PredictorConfig):
         super().__post_init__(**kwargs)
 
 
-announce(CorrelationCnnConfig)
+_announce(CorrelationCnnConfig)
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
