@@ -81,9 +81,9 @@ class Predictors(Group):
 
     Attributes:
         predictors: Names, folders, Hub repositories, predictions of yours in a table by prompt_id
-            or prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, a file of skops, a model of
-            transformers, sentence-transformers or SetFit that gives one number (default: static,
-            which comes with the package, and linguistic).
+            or prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, or a text
+            classifier of transformers with one label (default: static, which comes with the
+            package, and linguistic).
     """
 
     predictors: tuple[str, ...] | None = option(

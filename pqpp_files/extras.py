@@ -14,7 +14,6 @@ _EXTRAS = {
     "annotate": "fastapi itsdangerous multipart sqlalchemy uvicorn",
     "assess": "cv2 rapidocr",
     "chat": "openai",
-    "foreign": "skops sentence_transformers",
     "excel": "openpyxl",
     "richhf": "google_crc32c",
     "vistar": "lark",

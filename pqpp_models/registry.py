@@ -185,8 +185,7 @@ def loaded_from(folder: Path) -> Any:
 
 
 _TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"
-_STATIC, _SCORER = "text.static:StaticPredictor", "clip.preference:PreferencePredictor"
-_SCORES = "a preference model that scores a prompt with its images"
+_STATIC = "text.static:StaticPredictor"
 # Name, class, what it is, and what it needs.
 _UNSHIPPED = (
     (
@@ -201,9 +200,6 @@ _UNSHIPPED = (
         "a fine-tuned CLIP-like model, by pqpp train clip",
         _IMAGES,
     ),
-    ("clip_score", _SCORER, _SCORES, _IMAGES),
-    ("pick_score", _SCORER, _SCORES, _IMAGES),
-    ("hps_v2", _SCORER, _SCORES, _IMAGES),
     (
         "correlation_cnn",
         "correlation_cnn.predictor:CorrelationCnnPredictor",

@@ -89,7 +89,6 @@ CODE = {
         "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"
         "print(run_shards(lambda table: table, shards, 'copied', {}, engine='ray'))"
     ),
-    "foreign": "import skops.io, sentence_transformers",
     "trackers": "import tensorboard, trackio, wandb",
     "postgresql": "import psycopg",
     # Is not imported: pip may bring one for CUDA beside a torch that has none.
