@@ -66,7 +66,7 @@ class BenchGimbrr(DataDir, FigureTables, Command):
 
 
 _OF_TABLE = {
-    **{"scores": "generalisation", "fitted_to": "cross-dataset"},
+    "fitted_to": "cross-dataset",
     **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
 }
 """Options that one table alone has."""
@@ -131,7 +131,6 @@ class BenchPredictors(Compared):
       pqpp bench --predictors runs/clip/model --image-dir pqpp_images
       pqpp bench --dataset my_benchmark --split test --predictors ./my_predictor,n_words
       pqpp bench --predictors static,my_predictions.csv:score --baseline static
-      pqpp bench --table generalisation --dataset theirs --split test
       pqpp bench --dataset OWNER/NAME --split test --predictors ./my_predictor --eval-results .
       pqpp bench --dataset labels --split test --predictors theirs.csv:score \
         --eval-results results --listed-as OWNER/NAME
@@ -143,10 +142,8 @@ class BenchPredictors(Compared):
       cross-task         8: by the prediction for the other task
       by-source          9: each source of prompts by itself
       automatic-metrics  10: automatic metrics, from your file, instead of human judgments
-    generalisation is a table of ours, for other kinds of prompts that people scored: those of
-    --dataset and of each --scores. A target that a predictor lacks is compared with its prediction
-    of the same measure or, for judged images, with the order of `alignment`; so it is in the main
-    table of your own benchmark. The name pqpp stands for its DrawBench prompts and those of GIMBRR.
+    On a benchmark other than PQPP, a target that a predictor lacks is compared with its prediction
+    of the same measure or, for rated images, with `alignment`.
 
     `linguistic` stands for the paper's eight text features. Rows without a true value are left out;
     n is the number that remains. The notes name the split of each published row. A predictor that
@@ -155,9 +152,6 @@ class BenchPredictors(Compared):
 
     Attributes:
         table: Which table, see below.
-        scores: With --table generalisation: another set, a table (FILE) or a dataset (a folder,
-            OWNER/NAME or a listed name) with the prompts in the column prompt and their scores in
-            COLUMN; may be repeated.
         baseline: Test every predictor against this one, on the same prompts.
         fitted_to: With --table cross-dataset: the source of the prompts that the predictors were
             fitted to (default: mscoco).
@@ -177,11 +171,10 @@ class BenchPredictors(Compared):
         "main",
         choices=(
             *("main", "cross-model", "cross-dataset", "cross-task", "by-source"),
-            *("automatic-metrics", "generalisation"),
+            "automatic-metrics",
         ),
     )
     published: bool = option(True, "leave the published figures out")
-    scores: tuple[str, ...] = option((), metavar="DATA:COLUMN", path="name")
     baseline: str | None = None
     fitted_to: str | None = option(None, metavar="SOURCE")
     metrics: str | None = option(None, path="file")
@@ -211,12 +204,6 @@ class BenchPredictors(Compared):
             raise PqppError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
             )
-        for name in ("report", "baseline", "image_dir"):
-            if self.table == "generalisation" and getattr(self, name):
-                raise PqppError(
-                    f"`{name}`: `table` generalisation has none; leave it out, or take another "
-                    "table"
-                )
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""
@@ -224,14 +211,6 @@ class BenchPredictors(Compared):
         from pqpp_models.bench.run import NOTE
         from pqpp_models.bench.tables import format_results
 
-        if self.table == "generalisation":
-            from pqpp_models.bench.generalisation import format_generalisation, generalise
-
-            place = (self.dataset or "pqpp", self.subset, self.asked_split, self.data_dir)
-            asked = (self.predictors, self.targets, self.scores)
-            results, notes = generalise(*place, *asked, sys.stderr.isatty())
-            note(*notes)
-            return emit(format_generalisation(self.style, results), self.output)
         run = self._run()
         note(*run.builds.notes)
         beside = self.table == "main" and self.published

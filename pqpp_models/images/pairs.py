@@ -1,7 +1,7 @@
 """Rows with images, their (prompt, image) pairs, and from pairs' scores to performance."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,28 +215,6 @@ def performance(
             values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
         return np.where(np.bincount(rows, minlength=n) > 0, values, np.nan)
 
-    return _over_models(pairs, targets, value)
-
-
-def mean_over_images(
-    scores: NDArray[np.float64], pairs: Pairs, targets: Sequence[str]
-) -> NDArray[np.float64]:
-    """Return the mean score over the images that each target is about, in the scores' own units.
-
-    Raises:
-        PredictorError: A row lacks the images that a target needs.
-    """
-    return _over_models(
-        pairs, targets, lambda model, _: _means(scores[model], pairs.row[model], len(pairs.prompts))
-    )
-
-
-def _over_models(
-    pairs: Pairs,
-    targets: Sequence[str],
-    value: Callable[[NDArray[np.bool_], str], NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Average over the models that a target is about what `value` says of each and the target."""
     n = len(pairs.prompts)
     predicted = np.empty((n, len(targets)))
     for column, target in enumerate(targets):

@@ -121,31 +121,3 @@ def test_pqpps_cross_tables_are_those_of_the_paper():
         *(("glide_hbpp", "clip_p10"), ("glide_hbpp", "clip_rr")),
         *(("sdxl_hbpp", "blip2_p10"), ("sdxl_hbpp", "blip2_rr")),
     }
-
-
-def test_generalisation_between_datasets_that_share_a_measure(mine, fitted, capsys):
-    columns = ["prompt,sd_hbpp,other"]
-    columns += [f"A dog and {n % 5} cats number {n}.,{2 - n % 4 / 2},{n % 7}" for n in range(30)]
-    (mine.parent / "theirs").mkdir()
-    (mine.parent / "theirs" / "test.csv").write_text("\n".join(columns))
-    words = ("bench", "--table", "generalisation", "--split", "test", "--format", "json")
-    words += ("--predictors", "./my_predictor,mean_word_length", "--dataset")
-    found = json.loads(printed(capsys, *words, "theirs", "--scores", "mine:flux_hbpp"))["rows"]
-    told = {(row["prompts"], row["predictor"]): row for row in found}
-    assert {key[0] for key in told} == {"theirs: sd_hbpp", "mine: flux_hbpp"}
-    theirs = told["theirs: sd_hbpp", "./my_predictor"]
-    rows = rows_of(mine.parent / "theirs", "test")
-    predicted = Predictor.from_pretrained(fitted).predict(rows["prompt"][:], "mean_hbpp")[:, 0]
-    assert theirs["target"] == "mean_hbpp" and theirs["n"] == 30
-    expected = stats.spearmanr(predicted, rows["sd_hbpp"][:]).statistic
-    assert theirs["spearman"] == pytest.approx(expected, abs=1e-9)
-    assert told["mine: flux_hbpp", "./my_predictor"]["target"] == "flux_hbpp"
-    both = ("theirs", "--targets", "other", "--scores", "mine:mean_hbpp")
-    found = json.loads(printed(capsys, *words, *both))["rows"]
-    assert [(row["prompts"], row["predictor"]) for row in found] == [
-        ("theirs: other", "mean_word_length"),
-        ("mine: mean_hbpp", "./my_predictor"),
-        ("mine: mean_hbpp", "mean_word_length"),
-    ]
-    assert main([*words, "theirs", "--targets", "other"]) == 2
-    assert "nothing of the measure of other" in capsys.readouterr().err

@@ -18,7 +18,6 @@ from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import REFERENCE, Predictor
-from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.arrays import INT8_SCALE, Floats
 from pqpp_models.text.calibration import (
@@ -47,6 +46,7 @@ from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, reference_of
 from pqpp_models.text.training.studies import (
     ANCHOR,
+    Study,
     read_sources,
     shares,
     without_prompts_of,
@@ -119,7 +119,7 @@ _ASKED, _ASKING_COST = -3, 0.1  # what `log_asked` says is so far from the end o
 _MOST_PIECES = 96
 _MOST_REFERENCES = 6000
 
-Studies = Mapping[str, ScoredPrompts]
+Studies = Mapping[str, Study]
 
 
 class StaticData(TextData):
@@ -280,7 +280,7 @@ class StaticBuild:
         return predictor
 
 
-def judged_facts(predictor: StaticPredictor, study: ScoredPrompts) -> Judged:
+def judged_facts(predictor: StaticPredictor, study: Study) -> Judged:
     """Return the prompts of a study as numbers, by a predictor's network and reader.
 
     They are `facts_of` the prompts, and whether these are plain English.

@@ -21,13 +21,12 @@ from pqpp_metrics.functional import qpp_report, spearman_qpp
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.scored_prompts import ScoredPrompts, within_groups
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.collection.encoded import distinct
 from pqpp_models.text.reading.words import words_of
 from pqpp_models.text.training.recipe import TextRecipe
-from pqpp_models.text.training.studies import read_sources
+from pqpp_models.text.training.studies import Study, read_sources, within_groups
 from pqpp_models.training.data import Rows, correlations
 
 FEWER_WORDS = "fewer words"
@@ -77,7 +76,7 @@ def fewer_words(prompts: Sequence[str]) -> Floats:
     return -np.array([len(words_of(prompt)) for prompt in prompts], dtype=np.float64)
 
 
-def study_row(study: ScoredPrompts, predicted: Floats) -> dict[str, Any]:
+def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
     """Return what predictions score on a study that was not learned.
 
     Args:
@@ -186,7 +185,7 @@ class TextData:
         return {layer: states[rows] for layer, states in self.encoded.items()}
 
     def evaluate(
-        self, predictor: Predictor, studies: Mapping[str, ScoredPrompts], target: str = "alignment"
+        self, predictor: Predictor, studies: Mapping[str, Study], target: str = "alignment"
     ) -> dict[str, Any]:
         """Score a predictor on the validation split, and on studies that it has not learned.
 

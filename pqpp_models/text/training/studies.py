@@ -5,11 +5,14 @@ the prompt says. Each has its own generators, question and scale, so that only t
 prompts within one study is learned. The level comes from GenAI-Bench (see `shares`).
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
@@ -18,8 +21,8 @@ from pqpp_datasets.prompt_text import normalise
 from pqpp_files.errors import FileError
 from pqpp_files.paths import expanded
 from pqpp_files.read_table import read_table
+from pqpp_metrics.functional import spearman_qpp
 from pqpp_models.errors import PredictorError
-from pqpp_models.scored_prompts import ScoredPrompts, alignment_shares, gimbrr_match_rates
 from pqpp_models.text.arrays import Floats
 
 ANCHOR = "genai"
@@ -28,9 +31,90 @@ ANCHOR = "genai"
 Scores = Iterable[tuple]
 """A prompt, its score and, where prompts have groups, its group."""
 
+NEWEST_GENERATORS = ("dalle_3", "midjourney_6")
+"""Those of GenAI-Bench: what `alignment` calls a current generator."""
+
+_MATCHES = 4
 _TOO_WEAK = "AttnGAN"
 # Four prompts of T2V also stand in studies that predictors are measured on.
 _ELSEWHERE = ("47", "195", "197", "225")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Prompts with one human score each.
+
+    Attributes:
+        prompts: The prompts.
+        scores: One score per prompt; higher is better, on any scale.
+        groups: The group of each prompt, or None.
+    """
+
+    prompts: Sequence[str]
+    scores: Sequence[float]
+    groups: Sequence[str] | None = None
+
+
+def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
+    """Return GIMBRR's prompts with the share of models whose image matched.
+
+    The tasks called `Controlled ...` are left out, as in the paper's overall rates.
+
+    Args:
+        annotations: Model to its annotated images, rows of `load_dataset("pqpp",
+            "gimbrr-annotations")`; only the first of duplicated annotations counts.
+
+    Returns:
+        A set grouped by task, in order of first appearance.
+    """
+    frames = [pd.DataFrame(list(rows)).assign(model=model) for model, rows in annotations.items()]
+    votes = pd.concat(frames)
+    votes = votes[~votes["task"].str.startswith("Controlled")]
+    votes = votes.drop_duplicates(["model", "prompt_id"])
+    of_prompt = votes.groupby("prompt_id", sort=False)
+    about = of_prompt.agg({"prompt": "last", "task": "last", "matched": "mean"})
+    prompts, tasks, rates = (about[name].tolist() for name in about.columns)
+    return Study(prompts, rates, tasks)
+
+
+def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
+    """Return the share of people who said that an image of a current generator matches.
+
+    The ratings of 4 and 5 among those that GenAI-Bench has of the `NEWEST_GENERATORS`; ratings that
+    its scale does not have do not count.
+
+    Args:
+        data_dir: as for `read_sources`.
+        prompts: prompts of GenAI-Bench's train split.
+    """
+    folder = None if data_dir is None else str(expanded(data_dir) / ANCHOR)
+    ratings: dict[str, list[int]] = {}
+    for row in load_benchmark("genai", data_dir=folder, split="train"):
+        of_newest = (rating for name in NEWEST_GENERATORS for rating in row["ratings"][name])
+        known = [rating for rating in of_newest if 1 <= rating <= 5]
+        ratings.setdefault(normalise(row["prompt"]), []).extend(known)
+    return np.array([np.mean(np.array(ratings[normalise(p)]) >= _MATCHES) for p in prompts])
+
+
+def within_groups(
+    predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
+) -> list[float]:
+    """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
+
+    >>> rho = within_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
+    >>> [round(one, 6) for one in rho]
+    [1.0]
+    """
+    if groups is None:
+        return []
+    coefficients = []
+    for label in dict.fromkeys(groups.tolist()):
+        mine = groups == label
+        if mine.sum() < 3 or np.ptp(scores[mine]) == 0:
+            continue  # a group with one rate for all orders nothing
+        rho = spearman_qpp(predicted[mine], scores[mine])["spearman_qpp"]
+        coefficients.append(0.0 if math.isnan(rho) else rho)  # a constant prediction orders nothing
+    return coefficients
 
 
 def prompt_effects(
@@ -69,31 +153,29 @@ def _drawn(splits: Any) -> Scores:
     return ((row["prompt"], row["mean_hbpp"]) for row in rows if row["source"] == "drawbench")
 
 
-# A configuration, its split, what its scores are in words, and what reads them off its rows.
-_STUDIES: dict[str, tuple[str, str | None, str, Callable[[Any], Scores]]] = {
-    "agiqa": ("agiqa", "train", "agiqa, mean opinion of alignment, without AttnGAN", _opinions),
-    "tia2_composition": ("tia2", "composition", "tia2, split composition, share of votes", _votes),
-    "tia2_counting": ("tia2", "counting", "tia2, split counting, share of votes", _votes),
-    "gimbrr": ("gimbrr-annotations", None, "gimbrr-annotations", _matches),
-    "genai": ("genai", "train", "genai, mean rating", _ratings),
-    "t2v": ("t2v", "train", "t2v, mean rating", lambda rows: _ratings(rows, _ELSEWHERE)),
-    "drawbench": ("pqpp", None, "pqpp (v1.1), splits train, validation", _drawn),
+# A configuration, its split, and what reads scores off its rows.
+_STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
+    "agiqa": ("agiqa", "train", _opinions),
+    "tia2_composition": ("tia2", "composition", _votes),
+    "tia2_counting": ("tia2", "counting", _votes),
+    "gimbrr": ("gimbrr-annotations", None, _matches),
+    "genai": ("genai", "train", _ratings),
+    "t2v": ("t2v", "train", lambda rows: _ratings(rows, _ELSEWHERE)),
+    "drawbench": ("pqpp", None, _drawn),
 }
 
-# Files of `ratings`: what the prompts, generators and scores are called, and the scores in words.
+# Files of `ratings`, and the column of their scores. AIGIQA-20K's opinions mix quality with
+# alignment.
 _FILES = {
-    "aigiqa": (
-        *("aigiqa20k_half.csv", "mos"),
-        "AIGIQA-20K, half of its training prompts, opinions of quality and alignment together",
-    ),
-    "imagenhub": ("imagenhub.csv", "semantic_consistency", "ImagenHub, semantic consistency"),
+    "aigiqa": ("aigiqa20k_half.csv", "mos"),
+    "imagenhub": ("imagenhub.csv", "semantic_consistency"),
 }
 
 SOURCES = (*_STUDIES, *_FILES)
 """The names of the sources."""
 
 
-def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, ScoredPrompts]:
+def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
     """Read the sources that predictors of `alignment` may learn from.
 
     Args:
@@ -121,9 +203,7 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     return without_prompts_of(studies, left_out)
 
 
-def without_prompts_of(
-    studies: Mapping[str, ScoredPrompts], left_out: Iterable[str]
-) -> dict[str, ScoredPrompts]:
+def without_prompts_of(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
     """Return studies without some, nor prompts that also stand in one of these."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
@@ -136,8 +216,8 @@ def without_prompts_of(
     return others
 
 
-def _read(name: str, data_dir: str | None) -> ScoredPrompts:
-    benchmark, split, data, scores_of = _STUDIES[name]
+def _read(name: str, data_dir: str | None) -> Study:
+    benchmark, split, scores_of = _STUDIES[name]
     below = BENCHMARKS[benchmark].folders[0]
     folder = None if data_dir is None else str(expanded(data_dir) / below)
     try:
@@ -146,21 +226,21 @@ def _read(name: str, data_dir: str | None) -> ScoredPrompts:
         if folder is None:
             raise
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
-    return _distinct(name, scores_of(rows), data)
+    return _distinct(scores_of(rows))
 
 
-def _read_file(name: str, data_dir: str) -> ScoredPrompts:
-    file, score, data = _FILES[name]
+def _read_file(name: str, data_dir: str) -> Study:
+    file, score = _FILES[name]
     path = str(expanded(data_dir) / "ratings" / file)
     try:
         table = read_table(path, ["prompt", "model", score])
         prompts, generators = table.texts("prompt"), table.texts("model")
-        return _distinct(name, prompt_effects(prompts, generators, table.numbers(score)), data)
+        return _distinct(prompt_effects(prompts, generators, table.numbers(score)))
     except FileError as error:
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
 
 
-def _distinct(name: str, rows: Scores, data: str) -> ScoredPrompts:
+def _distinct(rows: Scores) -> Study:
     """Return distinct prompts, with the means of their scores."""
     scores: dict[str, list[float]] = {}
     first: dict[str, str] = {}
@@ -173,10 +253,4 @@ def _distinct(name: str, rows: Scores, data: str) -> ScoredPrompts:
             groups[key] = group
     means = [float(np.mean(values)) for values in scores.values()]
     tasks = [task for group in groups.values() for task in group]
-    return ScoredPrompts(name, list(first.values()), means, tasks or None, data)
-
-
-def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
-    """Return the `alignment_shares` of prompts of the source ``genai``."""
-    folder = None if data_dir is None else str(expanded(data_dir) / ANCHOR)
-    return alignment_shares(load_benchmark("genai", data_dir=folder, split="train"), prompts)
+    return Study(list(first.values()), means, tasks or None)

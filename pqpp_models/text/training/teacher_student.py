@@ -34,7 +34,6 @@ from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.number_format import FORMATS, number_format
 from pqpp_backbones.training.options import diverged
 from pqpp_files.options.option import Options, option
-from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles, unit
 from pqpp_models.text.collection.collection import Collection
@@ -47,6 +46,7 @@ from pqpp_models.text.collection.model import (
 )
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.static import DEEPER, LINEAR, PAIRED, StaticNetwork, quantise
+from pqpp_models.text.training.studies import Study
 
 
 def descend(
@@ -255,7 +255,7 @@ def tune_on_targets(
 def tune_on_sources(
     tuned: PreTrainedModel,
     tokenizer: Any,
-    sources: Mapping[str, ScoredPrompts],
+    sources: Mapping[str, Study],
     settings: SourceSettings,
     seed: int,
 ) -> PreTrainedModel:

@@ -12,11 +12,9 @@ from datasets import Dataset, concatenate_datasets
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.figures import FIGURE_STYLES
 from pqpp_models import Predictor, PredictorError, registry
-from pqpp_models.bench.generalisation import evaluate_generalisation
 from pqpp_models.bench.run import run_table
-from pqpp_models.bench.split import Split
+from pqpp_models.bench.split import Split, fitted_among
 from pqpp_models.bench.tables import format_results
-from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.static import StaticPredictor
 
 TARGETS = ("mean_hbpp", "mean_rr")
@@ -159,9 +157,8 @@ def test_ids_keep_two_captions_of_one_text_apart(shipped):
     one = StaticPredictor.from_shipped("static")
     one.record = replace(one.record, rows=None, fitted_on_train=None)
     one.was_fitted_to({"prompt": ["A cat."], "prompt_id": ["mscoco-1"]})
-    prompts, scores = ["a cat", "a dog", "a red bus"], [0.1, 0.2, 0.3]
+    prompts = ["a cat", "a dog", "a red bus"]
     ids = ["mscoco-2", "mscoco-3", "mscoco-4"]
-    for given, ranked in ((ids, True), (None, False), (["mscoco-1", *ids[1:]], False)):
-        sets = [ScoredPrompts("mine", prompts, scores, ids=given)]
-        ((result,), _) = evaluate_generalisation({"mine": one}, sets)
-        assert result.ranked is ranked
+    for given, fitted in ((ids, 0), (None, 1), (["mscoco-1", *ids[1:]], 1)):
+        rows = {"prompt": prompts} | ({"prompt_id": given} if given else {})
+        assert fitted_among(one, rows).sum() == fitted

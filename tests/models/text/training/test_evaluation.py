@@ -10,7 +10,6 @@ from scipy.stats import spearmanr
 
 from pqpp_models import Predictor
 from pqpp_models.predictor import Uncertain
-from pqpp_models.scored_prompts import ScoredPrompts
 from pqpp_models.text.training.builds import predict_each_left_out
 from pqpp_models.text.training.data import (
     FEWER_WORDS,
@@ -21,11 +20,12 @@ from pqpp_models.text.training.data import (
     study_row,
 )
 from pqpp_models.text.training.pooling import Judged, pool
+from pqpp_models.text.training.studies import Study
 
 
 def test_a_row_worked_by_hand():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
-    study = ScoredPrompts("mine", prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
+    study = Study(prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
     letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
     row = study_row(study, letters)
     assert row["spearman"] == pytest.approx(spearmanr(letters, study.scores)[0], abs=1e-4)
