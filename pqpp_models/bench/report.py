@@ -20,6 +20,7 @@ from pqpp_models.bench.tables import (
     HEADINGS,
     blocks_of,
     differences,
+    few_prompts,
     fitted_notes,
     heading,
     headings,
@@ -182,6 +183,7 @@ def extreme_prompts(
     sign = -1 if predictions.higher == "harder" else 1
     is_known = ~np.isnan(values + true)
     order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
+    count = min(count, len(order) // 2)  # a prompt is in one of the two lists
     shown = {
         i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
     }
@@ -210,32 +212,27 @@ def in_words(
         titles: Column to what it is called.
     """
     if not results:
-        return ["Nothing was compared: no prompt has both a prediction and a true value."]
+        return ["No prompt has both a prediction and a true value."]
     names = dict.fromkeys(result.predictor for result in results)
     most = max(result.n for result in results)
     first = results[0]
     release = f" (release {first.release})" if first.release else ""
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
-    lines = [
-        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
-        f"{visible(first.config)}{release}."
-        " Pearson's r and Kendall's τ say how well predictions follow what was found:"
-        " 1 is perfect, 0 is none at all."
-    ]
+    lines = []
     for measure in headings(results):
         own = [r for r in results if r.label in labels_of(results, measure)]
         label = leading(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
-            lines.append(f"On {titles[label]} nobody has a figure.")
+            lines.append(f"No predictor has a figure for {titles[label]}.")
             continue
         best = known[0]
         ends = interval_of(best, "pearson")
         interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
-        others = [f"; {visible(r.predictor)} follows with {r.pearson:.3f}" for r in known[1:2]]
+        others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (
-            f"On {titles[label]} {visible(best.predictor)} {'is first with' if others else 'has'} "
+            f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
         figures = [figure for figure in comparable(own, published) if figure.label == label]
@@ -246,4 +243,10 @@ def in_words(
                 f"{top.split} split{rough}."
             )
         lines.append(line)
+    lines += [
+        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
+        f"{visible(first.config)}{release}. Pearson's r and Kendall's τ measure agreement with the "
+        "true values: 1 is perfect, 0 is none.",
+        *(f"{visible(line)}." for line in few_prompts(results)),
+    ]
     return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]

@@ -292,12 +292,7 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines += without_figure(results)
     if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
         lines.append(MARKS_NOTE)
-    fewest = min((result.n for result in results if result.n > 1), default=_FEW)
-    if fewest < _FEW:
-        lines.append(
-            f"only {fewest} prompts: figures of so few move far by chance, and a mark says that "
-            "there is a relation, not how strong it is; --format json has the intervals"
-        )
+    lines += few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         ways = grouped(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
@@ -313,6 +308,12 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
     return lines
+
+
+def few_prompts(results: Iterable[Any]) -> list[str]:
+    """Return a line where figures are of few prompts."""
+    fewest = min((result.n for result in results if result.n > 1), default=_FEW)
+    return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < _FEW else []
 
 
 def unranked(results: Iterable[Any]) -> dict[str, int]:
