@@ -76,12 +76,10 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     """Predictors, and the rows on which they are compared.
 
     Attributes:
-        dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table, with the
-            prompts in the column prompt (default: pqpp-v1.0, the release of the paper and of all
-            published figures; pqpp is v1.1).
-        split: Its split (default: validation; a table is taken as a whole).
-        targets: What to predict, names of columns of the benchmark (default: all that the benchmark
-            has).
+        dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table with a column
+            prompt (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
+        split: Its split (default: validation; all rows of a table).
+        targets: Columns of the benchmark to predict (default: all).
     """
 
     dataset: str | None = None
@@ -116,8 +114,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 class BenchPredictors(Compared):
     r"""Compare predictors with the published table, by the paper's protocol.
 
-    Correlate predicted and true performance over a split, as in the PQPP paper. Pearson's
-    coefficient is tested against chance by Student's t, Kendall's by its own law.
+    Correlate predicted and true performance on a split, as in the PQPP paper.
 
     examples:
       pqpp bench --split validation
@@ -145,26 +142,25 @@ class BenchPredictors(Compared):
     On a benchmark other than PQPP, a target that a predictor lacks is compared with its prediction
     of the same measure or, for rated images, with `alignment`.
 
-    `linguistic` stands for the paper's eight text features. Rows without a true value are left out;
-    n is the number that remains. The notes name the split of each published row. A predictor that
-    was fitted to some of the rows is marked and not ranked; a build fitted on train alone takes its
-    place where there is one.
+    `linguistic` is the paper's eight text features. Rows without a true value are skipped; n is the
+    number of the rest. A predictor fitted to some of the rows is marked and not ranked, or replaced
+    by its build that was fitted on train only.
 
     Attributes:
         table: Which table, see below.
         baseline: Test every predictor against this one, on the same prompts.
         fitted_to: With --table cross-dataset: the source of the prompts that the predictors were
             fitted to (default: mscoco).
-        metrics: With --table automatic-metrics: a table with prompt_id or prompt and a column for
-            each metric, one row per prompt or image.
-        metric: Which target a column of --metrics stands for, where its name doesn't say so like
-            sdxl_hpsv2; may be repeated.
+        metrics: With --table automatic-metrics: a table with prompt_id or prompt and one column per
+            metric; one row per prompt or image.
+        metric: Target of a column of --metrics, if its name is not like sdxl_hpsv2; may be
+            repeated.
         eval_results: Also write each predictor's results for the Hub's leaderboards,
             DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them.
-        listed_as: With --eval-results: the benchmark on the Hub, where --dataset is a folder or a
-            private repository of the same rows.
-        explain: With --report: colour the phrases of the easiest and hardest prompts by what they
-            change, for predictors of texts.
+        listed_as: With --eval-results: the benchmark's name on the Hub, if --dataset is a copy of
+            its rows.
+        explain: With --report: colour the phrases of the easiest and hardest prompts by their
+            effect.
     """
 
     table: str = option(
@@ -301,16 +297,16 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
 
 class BenchRouting(FigureTables, Compared):
-    """Say what predictors are worth to a router between two models.
+    """Print what predictors are worth to a router between two models.
 
-    Return the mean quality where prompts go to the weaker or the stronger of two models.
+    Print the mean quality when each prompt is sent to the weaker or the stronger of two models.
 
     examples:
       pqpp bench routing --predictors static,n_words --plot routing.png
       pqpp bench routing --dataset my_benchmark --targets flux_hbpp,sdxl_hbpp --split test
 
-    Prompts go to the weaker or the stronger of two models (--targets, PQPP's are GLIDE and SDXL),
-    by the predicted gain, or the paper's rule: by how low the weaker one's prediction is.
+    The two models are those of --targets (PQPP: GLIDE and SDXL). Prompts are ordered by predicted
+    gain, or as in the paper, by how low the weaker model's prediction is.
 
     Attributes:
         plot: Also draw the curves, as PNG, PDF or SVG.
@@ -342,10 +338,10 @@ class BenchVistar(FigureTables, Command):
       pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
 
     Attributes:
-        verdicts: Scores of images: what pqpp assess wrote, or a table with image, score and, if
-            told, routine, angle, generator and prompt_id; may be repeated.
-        roles: How much each angle counts for a role, in YAML (default: equal weights for the three
-            roles that the paper names).
+        verdicts: Scores of images: written by pqpp assess, or a table with image, score and
+            optionally routine, angle, generator and prompt_id; may be repeated.
+        roles: Weights of the angles for each role, in YAML (default: equal weights for the paper's
+            three roles).
     """
 
     verdicts: tuple[str, ...] = option(NEEDED, path="file")

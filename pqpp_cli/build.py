@@ -75,15 +75,15 @@ class KeepingOptions(Group):
     """What is written beside the scores.
 
     Attributes:
-        keep_images: Names, addresses or pictures of what was judged.
-        pseudonym_key: Random bytes that number annotators, so that equal votes give equal files
-            (default: none).
+        keep_images: Names, addresses or pictures of the rated images.
+        pseudonym_key: File of random bytes that number the annotators, so that equal votes give
+            equal files (default: none).
         license: Licence of the data, like cc-by-4.0; needed for a push to the Hub.
         language: Of the prompts, like en,de (default: as found).
-        annotations_creators: Who judged: crowdsourced, expert-generated, machine-generated, found
-            or other.
-        collection: When people were asked, in what words, for what pay; for the card.
-        plan_width: Of the interval of the reliability for which the plan gives numbers of prompts.
+        annotations_creators: Who rated: crowdsourced, expert-generated, machine-generated, found or
+            other.
+        collection: When people rated, their instructions and pay, for the card.
+        plan_width: Width of the reliability's interval that the plan aims at.
     """
 
     TITLE = "what is kept and told"
@@ -109,8 +109,8 @@ class Build(
 ):
     r"""Build a benchmark: scores of prompts from people's votes.
 
-    Admit annotators, pick the best votes, aggregate them to HBPP, P@k and RR, split, and write
-    Parquet files with a card and a quality report.
+    Filter annotators, aggregate votes to HBPP, P@k and RR, split the prompts, and write Parquet
+    files with a card and a quality report.
 
     examples:
       pqpp build votes.csv --output my-benchmark

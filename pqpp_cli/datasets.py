@@ -15,7 +15,7 @@ from pqpp_files.visible import visible
 
 
 class Datasets(Group):
-    """List, explain, export and publish benchmarks.
+    """List, describe, export and publish benchmarks.
 
     The benchmarks as Hugging Face datasets, and distinct prompts for one of your own.
 
@@ -33,8 +33,8 @@ class Datasets(Group):
 class DatasetsExport(Command):
     """Write Parquet files with a card.
 
-    The configurations of one benchmark come into a folder, the first one named as the default.
-    It loads by load_dataset("FOLDER"), with or without this package.
+    The configurations of one benchmark go into one folder; the first one is the default. Load it
+    with load_dataset("FOLDER"); pqpp is not needed.
 
     Attributes:
         subset: Configurations.
@@ -59,7 +59,7 @@ class DatasetsExport(Command):
 
 
 class DatasetsList(Command):
-    """Name every configuration, with its splits, size and licence."""
+    """List all configurations with splits, size and licence."""
 
     def run(self) -> None:
         """Print them as a table."""
@@ -84,7 +84,7 @@ class DatasetsList(Command):
 class DatasetsPush(Push, Command):
     """Publish an exported folder on the Hub.
 
-    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    In one commit. The token is that of `hf auth login` or HF_TOKEN.
     """
 
     folder: str = option(NEEDED, "as written by export or `pqpp build`", path="folder", word=True)
@@ -169,8 +169,8 @@ _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 class DatasetsShow(Command):
     """Print rows, sizes, licence, columns and first rows of one.
 
-    Print what a benchmark holds: rows, sizes, licence, columns, three rows, and where its
-    images are. Nothing large is downloaded.
+    Print sizes, licence, columns, three rows, and where the images are. Nothing large is
+    downloaded.
 
     Attributes:
         dataset: The configuration, or a folder that export or build wrote.

@@ -36,26 +36,24 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
       pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
       pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
 
-    The predictor is a head on words, pieces of words and the network of `static-train`; it is
-    fitted in closed form, on one core, without torch. Tried are TF-IDF with ridge, the network's
-    layers with ridge, kernel ridge on their embedding, and all of them as a stack, which is kept
-    unless one alone is clearly better. --encoder puts a sentence encoder beside these. With --base
-    each form learns what your scores differ by from a prediction of the network's, and so shrinks
-    to it where prompts are few. Rows of one prompt become one with their mean score. What is
-    printed is what `pqpp predict` gives for prompts that were left out of a whole fit, each in its
-    turn; "in 90 %" is the share of true values within the intervals that are to hold 90 %.
+    The predictor is a head on words, word pieces and the network of `static-train`, fitted in
+    closed form on one core, without torch. pqpp tries TF-IDF with ridge, ridge on the network's
+    layers, kernel ridge on its embedding, and a stack of all, and keeps the stack unless one alone
+    is clearly better. --encoder adds a sentence encoder. With --base, the fit learns the difference
+    of your scores from a prediction of the network, which helps if prompts are few. Rows of one
+    prompt are averaged. The printed figures are from cross-validation of the whole fit; "in 90 %"
+    is the share of true values within the 90 % intervals.
 
-    Targets may have any name. What ends in _hbpp must be in -1 .. 2, what ends in _p10, _rr or
-    _rate in 0 .. 1, what a dataset tells a range of in that, and predictions stay within; those of
-    other targets may leave the observed range by a tenth. Of a dataset with splits, train is taken
-    if none is named.
+    Targets may have any name. Names that end in _hbpp must be within -1 to 2, in _p10, _rr or _rate
+    within 0 to 1; predictions stay within that range, others within a tenth of the observed one.
+    The split of a dataset is train by default.
 
     Attributes:
-        targets: The columns of scores to learn (default: all that the data tells of).
-        encoder: The static on whose network the predictor stands, or a sentence encoder beside
+        targets: Columns of scores to learn (default: all known targets).
+        encoder: A static predictor whose network is used, or a sentence encoder in addition to
             static-train, saved with it: a name or a folder.
-        base: A target of the network's that the fit begins at, as alignment (then of static): worth
-            most with 20 to 200 prompts judged on your own generator.
+        base: A prediction of the network to start from, like alignment: helps most with 20 to 200
+            prompts rated on your own generator.
     """
 
     dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")

@@ -60,8 +60,7 @@ class OnePredictor(Group):
     """A predictor.
 
     Attributes:
-        predictor: A name, a folder or a Hub repository (default: static, which comes with the
-            package).
+        predictor: A name, a folder or a Hub repository (default: static, shipped with pqpp).
     """
 
     predictor: str = option("static", path="name", also=("predictors",), known=_predictors)
@@ -80,10 +79,9 @@ class Predictors(Group):
     """Predictors that are compared.
 
     Attributes:
-        predictors: Names, folders, Hub repositories, predictions of yours in a table by prompt_id
-            or prompt, FILE:COLUMN, or scores of yours: MODULE:FUNCTION, or a text
-            classifier of transformers with one label (default: static, which comes with the
-            package, and linguistic).
+        predictors: Names, folders or Hub repositories of predictors; FILE:COLUMN, your predictions
+            in a table with prompt_id or prompt; MODULE:FUNCTION, a function of a list of prompts;
+            or a transformers text classifier with one label (default: static and linguistic).
     """
 
     predictors: tuple[str, ...] | None = option(
@@ -95,8 +93,8 @@ class DataDir(Group):
     """Where published files lie.
 
     Attributes:
-        data_dir: Read the published files from this folder, or from a root that holds pqpp/v1.1 and
-            so on, instead of downloading them.
+        data_dir: Read the published files from this folder, or from a root with pqpp/v1.1 and so
+            on, instead of downloading them.
     """
 
     TITLE = "a dataset"
@@ -107,8 +105,8 @@ class Dataset(DataDir):
     """Which dataset, and which part of it.
 
     Attributes:
-        dataset: Read the prompts of a dataset: pqpp, another listed name, OWNER/REPOSITORY, or a
-            folder of data files or of save_to_disk, or a table.
+        dataset: Read prompts from a dataset: pqpp, another listed name, OWNER/REPOSITORY, a folder
+            of data files or of save_to_disk, or a table.
         subset: The dataset's configuration (default: that of its name).
         split: Its split (default: the only one).
     """
@@ -133,8 +131,8 @@ class ImageDir(Group):
     """Where images lie.
 
     Attributes:
-        image_dir: The folder of the images, for predictors that look at them: PQPP's unpacked
-            archive, or those of a benchmark that pqpp build wrote.
+        image_dir: Folder of the images, for predictors that need them: PQPP's unpacked archive, or
+            the images of a benchmark built with pqpp build.
     """
 
     image_dir: str | None = option(None, path="images")
@@ -150,8 +148,8 @@ class PromptOptions(ColumnOptions):
     """Prompts as words, or in a file.
 
     Attributes:
-        file: Read prompts from a text, CSV, TSV, JSON, JSONL, Parquet or Excel file (- is standard
-            input); its other columns stay in an output file.
+        file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file of prompts (- for standard input);
+            its other columns are kept in the output.
     """
 
     prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)
@@ -190,7 +188,7 @@ class ResultOptions(Group):
     """How a result is printed, or where it is written; a command says which formats it has.
 
     Attributes:
-        format: How to print the result (default: what the name of --output ends in, else table).
+        format: Output format (default: by the suffix of --output, else table).
     """
 
     format: str | None = None
@@ -255,11 +253,11 @@ class Shards(Group):
     """A job that goes from shard to shard: each of the options makes `output` a folder.
 
     Attributes:
-        shard: Do only this share of the shards; I begins at 0.
-        engine: Where the work runs: on this machine (local, the default), or on a Ray cluster whose
-            nodes all see the files.
+        shard: Process only this part of the shards; I starts at 0.
+        engine: Where to run: this machine (local, the default), or a Ray cluster whose nodes all
+            see the files.
         ray_address: A Ray cluster, like auto or ray://HOST:10001 (default: one here).
-        num_gpus: With --engine ray: GPUs a worker, which keeps its model; may be 0.5.
+        num_gpus: With --engine ray: GPUs per worker; may be 0.5.
     """
 
     TITLE = "shard by shard: a job that can be killed and goes on"

@@ -19,7 +19,7 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class Metrics(Group):
-    """List, explain, compute and publish the metrics.
+    """List, describe, compute and publish metrics.
 
     The metrics of pqpp, from files and to the Hub.
 
@@ -67,32 +67,31 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
       pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
       pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
 
-    A cell may hold a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list a row, and so is a
-    CSV file without a fitting name whose columns beside ids are all numbers or all text. For
-    ranking metrics a TREC run (.run, .trec, .txt) and qrels (.qrels, .trec, .txt) are taken as
-    well, and tables with a row for each document of a query: columns query_id, doc_id and score,
-    or rel. One file may hold both; a document without a score was not retrieved, one without rel
-    not judged. A column of mann_whitney is a group.
+    A cell may be a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list per row, and so is a
+    CSV file without a fitting name whose columns besides ids are all numbers or all text. Ranking
+    metrics also accept TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec, .txt), and tables
+    with one row per document of a query: query_id, doc_id and score or rel. One file may have both;
+    a document without score was not retrieved, one without rel not judged. A column of mann_whitney
+    is a group.
 
-    Rows of several files are joined by the first column of id, query_id, prompt_id, prompt that
-    all of them have and that is no input, by the pandas index of Parquet files, or by the columns
-    of --id, in the order of the first file; without ids, by their place. Which it was is said on
-    standard error. An id twice is refused, unless all files have the same ids in the same order.
-    Ids in CSV are text.
+    Rows of several files are joined by the first of id, query_id, prompt_id and prompt that all
+    have and that is not an input, by the pandas index of Parquet files, or by the columns of --id;
+    without ids, by position. A note says which. Duplicate ids are refused unless all files have the
+    same ids in the same order. Ids in CSV are text.
 
-    With --run and --qrels a file whose name says no table is TREC, whatever it is called, and so
-    is standard input (-). NAME is a list of ranking measures as ir_measures and trec_eval call
-    them: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with
-    intervals; several runs are compared by a paired permutation test with Holm's correction.
-    --option takes ties, relevance_level, judged_only and the like. A measure of another name goes
-    to the package ir_measures, under its own spelling, if that is installed.
+    With --run and --qrels, files without a table's suffix are TREC, and so is standard input (-).
+    NAME is a list of ranking measures as named by ir_measures and trec_eval: ndcg@10 ndcg_cut_10
+    P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with intervals; several runs are
+    compared by a paired permutation test with Holm's correction. --option takes ties,
+    relevance_level, judged_only and the like. A measure of another name goes to the package
+    ir_measures, under its own spelling, if that is installed.
 
     Attributes:
         predictions: The file of predictions.
         references: The file of references.
         input: The file of another input; repeatable.
-        no_header: The first line of CSV and TSV is a row; the columns are called 1, 2 and so on.
-        runs: A run, for NAME a list of ranking measures; repeated, the runs are compared.
+        no_header: The first line of CSV and TSV is data; the columns are 1, 2 and so on.
+        runs: A run, if NAME is a list of ranking measures; several runs are compared.
         qrels: The relevance judgments of the runs.
         by_query: Write the measures of each query of the runs: .csv, .json, .jsonl or .parquet.
     """
@@ -214,7 +213,7 @@ def _tables_of_runs(result: Mapping[str, Any]) -> str:
 
 
 class MetricsList(Command):
-    """Name every metric and what it is."""
+    """List all metrics."""
 
     def run(self) -> None:
         """Print them as a table."""
@@ -240,7 +239,7 @@ _ALL = "all"
 class MetricsPush(Push, Command):
     """Publish metrics on the Hub.
 
-    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    In one commit. The token is that of `hf auth login` or HF_TOKEN.
 
     Attributes:
         repository: Owner of the Spaces, named after metrics.

@@ -17,7 +17,7 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class Models(Group):
-    """List, explain and publish predictors.
+    """List, describe and publish predictors.
 
     The predictors: shipped with the package, saved in folders, on the Hub.
 
@@ -37,8 +37,8 @@ class Models(Group):
 class ModelsAutoload(Command):
     """Switch the registration at interpreter start on or off.
 
-    Put the files into this environment that make load_dataset("pqpp") work without an import,
-    take them away, or say which is the case.
+    Install or remove the files that make load_dataset("pqpp") work without an import, or print
+    whether they are installed.
 
     examples:
       pqpp models autoload status
@@ -68,9 +68,9 @@ class ModelsAutoload(Command):
 class ModelsCollection(Group):
     """Let a text ensemble measure prompts against your own captions.
 
-    How well a query is answered depends on the collection that it is run against. A text ensemble
-    (pqpp train text_ensemble) measures how densely captions lie around a prompt. With these two
-    commands it looks at your captions instead of MS COCO's. It keeps its training prompts.
+    Retrieval performance depends on the collection. A text ensemble (pqpp train text_ensemble)
+    measures how densely captions lie around a prompt; with these two commands it uses your captions
+    instead of MS COCO's.
 
     examples:
       pqpp models collection build captions.txt --predictor runs/ensemble --output my_collection
@@ -82,7 +82,7 @@ class ModelsCollection(Group):
 class ModelsCollectionAttach(ModelsCollection, Command):
     """Save a text ensemble that uses a collection.
 
-    It is a copy, which keeps the captions that it was trained on; all others are replaced.
+    The copy keeps the captions it was trained on; all others are replaced.
     """
 
     collection: str = option(NEEDED, "what `build` saved", path="folder", word=True)
@@ -119,8 +119,8 @@ class ModelsCollectionBuild(ModelsCollection, Command):
     Attributes:
         captions: Text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is
             standard input.
-        layers: Layers to keep; 0 is what the first one gets (default: the predictor's; with
-            --model, the last).
+        layers: Layers to keep; 0 is the input of the first (default: the predictor's; with --model,
+            the last).
     """
 
     captions: str = option(NEEDED, path="file", word=True)
@@ -168,7 +168,7 @@ class ModelsCollectionBuild(ModelsCollection, Command):
 
 
 class ModelsList(Command):
-    """Name every predictor and what it needs."""
+    """List all predictors and what they need."""
 
     def run(self) -> None:
         """Print two tables: by name, and from folders or the Hub."""
@@ -201,16 +201,16 @@ def _size_of(name: str) -> str:
 class ModelsPush(Push, Command):
     """Publish a predictor or a RAHF model on the Hub.
 
-    It is one commit: whole or not at all. The token is the one of `hf auth login` or HF_TOKEN.
+    In one commit. The token is that of `hf auth login` or HF_TOKEN.
 
     Attributes:
         predictor: A folder, or a shipped name (with --space also a Hub repository; default:
             static).
-        space: Publish the page of `pqpp demo --serve` too: alone for a predictor that the Hub or
-            the package has, else beside OWNER/REPOSITORY, from where it loads the predictor.
-        benchmark: Measure it on the tasks of this benchmark first, and publish the results for its
-            leaderboard beside it.
-        anyway: Push a predictor that was no better than chance on prompts left out of its fit, too.
+        space: Also publish the page of `pqpp demo --serve` as a Space; it loads the predictor from
+            OWNER/REPOSITORY, or a shipped one.
+        benchmark: Evaluate it on the tasks of this benchmark first, and publish the results for its
+            leaderboard too.
+        anyway: Push even if it is no better than chance in cross-validation.
     """
 
     predictor: str | None = option(None, path="name", word=True)
@@ -278,11 +278,11 @@ class ModelsShow(Command):
 
 
 class ModelsSubmit(Command):
-    """Propose what a predictor reaches for a leaderboard.
+    """Submit a predictor's results to a leaderboard.
 
-    Measure a predictor on all tasks of a benchmark, and open a pull request to the predictor's
-    repository that adds the results, from where the Hub's leaderboard takes them. It may be
-    anybody's predictor. Rows that it was fitted to give no result.
+    Evaluate a predictor on all tasks of a benchmark, and open a pull request to its repository that
+    adds the results; the Hub's leaderboard reads them there. It may be anyone's predictor. Rows
+    that it was fitted to give no result.
     """
 
     predictor: str = option(NEEDED, "a repository", metavar="OWNER/NAME", word=True)

@@ -48,35 +48,31 @@ class Predict(
       pqpp predict --file "prompts/*.parquet" --output predicted --workers 8
       pqpp predict --file prompts.parquet --output predicted --shard $SLURM_ARRAY_TASK_ID/64
 
-    `alignment` comes first where the predictor knows it: the share of people, 0 to 1, who would say
-    that an image of a current generator shows what the prompt says. Other targets are in their own
-    units: HBPP -1 to 2, P@10 and RR 0 to 1, higher is better. A table shows alignment and the means
-    over models; files hold all targets; --target names those wanted. A predictor without training,
-    such as n_words, gives a score of its own, in which only the order counts; the table says
-    whether higher means easier or harder. A blank prompt keeps its row and gets no prediction.
+    `alignment` is the share of people, 0 to 1, who would say that an image of a current generator
+    shows what the prompt says. HBPP is -1 to 2, P@10 and RR are 0 to 1; higher is better. Tables
+    show alignment and the means over models; files have all targets. The score of an untrained
+    predictor, such as n_words, has its own unit; the table says whether higher is easier or harder.
+    Blank prompts have no prediction.
 
-    A prompt unlike the plain English that the predictor was trained on is marked `far` and gets no
-    prediction; --unread average gives it that of all prompts, or a lower one if its words are
-    garbled. Files have the columns `far` and `distance` (to the training prompts). Weights, flags,
-    LoRA tags, quotes around a prompt, tails like "4k", styles and artists are not read; the column
-    `ignored` in files says what was left out.
+    Prompts that are not plain English are marked `far` (out of domain) and have no prediction;
+    --unread average fills in the average, or less if words are garbled. Files have the columns
+    `far` and `distance` (to the training prompts). Weights, flags, LoRA tags, outer quotes, tails
+    like "4k", styles and artists are ignored, and listed in the column `ignored`.
 
-    --explain leaves out one word or phrase at a time, so that the rest stays English, and says how
-    the prediction of the first target changes. The changes are exact and do not add up; what is not
-    read has none, nor has a prompt of a single word. They say nothing of what images will look
-    like. A terminal with colours marks the words of the prompt (NO_COLOR=1: a table).
+    --explain removes one word or phrase at a time so that the rest stays English, and prints how
+    the first target's prediction changes. The changes are exact and do not add up. A terminal with
+    colours marks the words of the prompt (NO_COLOR=1: a table).
 
     Attributes:
-        targets: What to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has
-            (default: all that it has).
+        targets: Targets, like mean_hbpp; `pqpp models show NAME` lists them (default: all).
         uncertainty: Also give each prediction's standard deviation; in files, columns
             TARGET_deviation. `alignment` has none.
-        unread: What a `far` prompt gets: nothing, or the average prediction.
-        verdict: Also say how hard each prompt is among prompts that people wrote and among
-            captions, in a sentence, and which skill costs most; in files, columns `verdict`,
-            `level`, `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
-        explain: Also say how the prediction of the first target changes where a word or phrase is
-            left out; in files, a column `explanation`.
+        unread: Prediction of a prompt out of domain: none, or the average.
+        verdict: Also print how hard each prompt is, compared with prompts by people and with
+            captions, and which skill makes it hard; in files, columns `verdict`, `level`,
+            `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
+        explain: Also print how the first target's prediction changes when a phrase is removed; in
+            files, a column `explanation`.
     """
 
     targets: tuple[str, ...] | None = None
