@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Annotate(Group):
-    """Collect people's judgments in the browser.
+    """Collect human judgments in the browser.
 
-    Make a study of images and prompts, serve it, invite people, and export what they said for
+    Create a study of images and prompts, serve it, invite people, and export their answers for
     `pqpp build`.
 
     examples:
@@ -98,8 +98,8 @@ class AnnotateBackup(StudyFile, Command):
     examples:
       pqpp annotate backup study.yaml --output monday.db
 
-    One SQLite file with all but the images, made while people work, from SQLite and from
-    PostgreSQL. To go back to it, name it as `database` in the study file.
+    Writes one SQLite file with everything but the images, from SQLite or PostgreSQL, while people
+    work. To restore it, give it as `database` in the study file.
     """
 
     output: str = option(NEEDED, "the file to write", path="output file", holds=("SQLite",))
@@ -115,17 +115,17 @@ class AnnotateBackup(StudyFile, Command):
 
 
 class AnnotateDemo(Command):
-    """Open a complete small study on drawn pictures.
+    """Try a complete small study on drawn pictures.
 
-    Draw pictures, let people made up judge a part of them, and serve the study.
+    Draw pictures, let simulated people rate some of them, and serve the study.
 
     examples:
       pqpp annotate demo
       pqpp annotate demo --output /tmp/demo --port 8080 --no-browser
 
-    Two people made up are the control group, three have done a part of the work: two as well as
-    they can, one at random. The owner's page opens; the other link that is printed is yours to
-    judge by. The study stays in its folder, and is opened again by the same command.
+    Two simulated people are the control group; three have rated a part, one of them at random. The
+    owner's page opens; the other link is for rating yourself. The same command opens the study
+    again.
     """
 
     output: str = option("pqpp-annotation-demo", "the folder of the study", path="output")
@@ -141,13 +141,13 @@ class AnnotateDemo(Command):
 
 
 class AnnotateExport(StudyFile, Command):
-    """Write all that a study has brought.
+    """Export the results of a study.
 
     examples:
       pqpp annotate export study.yaml --output votes
       pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
 
-    The `pqpp build` command that fits the study is printed.
+    Prints the `pqpp build` command for the study.
     """
 
     output: str = option(NEEDED, "the folder to write", path="output")
@@ -167,7 +167,7 @@ _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
 class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
-    """Make a study of a table of prompts and a folder of images.
+    """Create a study from a table of prompts and a folder of images.
 
     examples:
       pqpp annotate init study.yaml --file prompts.csv --image-dir images
@@ -176,13 +176,13 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
       pqpp annotate init study.yaml --file export.json --from label-studio --image-dir images
       pqpp annotate init study.yaml --file more.csv --add
 
-    The table has a row for each image: prompt, image (a file below --image-dir, or an address), and
-    if wanted prompt_id, model (`reference` for a true photo), control and training (yes or no) and
-    expected (the right answer of a training item). Each image is opened and hashed before anything
-    is written. All else stands in the study file, with comments; edit it whenever you like.
+    The table has one row per image: prompt, image (a file below --image-dir, or a URL), and
+    optionally prompt_id, model (`reference` for a real photo), control and training (yes or no) and
+    expected (the right answer of a training item). Images are checked before anything is written.
+    All other settings are in the study file, with comments; edit it at any time.
 
     Attributes:
-        from_format: The tool that wrote the file, whose prompts and images are taken.
+        from_format: The tool that wrote the file.
     """
 
     dataset: str | None = option(None, "take prompts and images from a dataset instead")
@@ -290,7 +290,7 @@ def settings_of(given: dict[str, str]) -> dict[str, Any]:
 
 
 class AnnotateInvite(StudyFile, Address, Command):
-    """Make links for people, or end them.
+    """Create or revoke links for people.
 
     examples:
       pqpp annotate invite study.yaml --count 20 --output links.csv
@@ -299,11 +299,10 @@ class AnnotateInvite(StudyFile, Address, Command):
       pqpp annotate invite study.yaml --list
       pqpp annotate invite study.yaml --revoke 7
 
-    A link is for one person, who comes back by it, also on another device. --shared is one link for
-    a recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or
-    ?participant_id=... Roles: annotator; control (judges the control items, to compare people
-    with); owner (sees all); trial (tries the study; what it says is no data). Revoking a link ends
-    the sessions it began.
+    A link is for one person, who can return with it, also on another device. --shared creates one
+    link for a recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or
+    ?participant_id=... Roles: annotator; control (rates the control items, as a reference); owner
+    (sees everything); trial (tries the study; not exported). Revoking a link ends its sessions.
     """
 
     count: int = option(1, "links")
@@ -357,16 +356,15 @@ class AnnotateServe(StudyFile, Command):
       pqpp annotate serve study.yaml --url https://study.example.org/colours
       pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
 
-    It listens to this machine only unless told otherwise. Behind a reverse proxy, which is where
-    TLS belongs, that is what you want; the documentation has the few lines for Caddy and nginx.
+    It listens on this machine only, as it should behind a reverse proxy with TLS; the documentation
+    has the lines for Caddy and nginx.
 
-    --url is where people reach it, like https://study.example.org/colours: all links that are made
-    from then on have it, and what stands behind the host is the path below which a proxy serves the
-    study. Several processes (--workers) need a database in PostgreSQL.
+    --url is the public address, like https://study.example.org/colours; new links start with it,
+    and its path is that of the proxy. Several processes (--workers) need PostgreSQL.
 
     Attributes:
-        allow_http: Let people sign in over a network without TLS; what they send can be read on the
-            way.
+        allow_http: Allow sign-in over a network without TLS; others on the network can read what
+            people send.
     """
 
     host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
@@ -389,7 +387,7 @@ _COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state"
 
 
 class AnnotateStatus(StudyFile, ResultOptions, Command):
-    """Say how far a study and its people are.
+    """Print the progress of a study and its people.
 
     examples:
       pqpp annotate status study.yaml

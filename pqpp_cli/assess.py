@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from pqpp_feedback.assess.run import AssessShard
 
 EPILOG = """
-Images lie as DIR/{prompt_id}/{model}_{i}.png, with the prompts from --file or --dataset; or
-DIR/metadata.jsonl or metadata.csv lists them (file_name, prompt, prompt_id, model, ...); or a text
-file beside each image holds its prompt. A file of prompts without a column prompt_id counts its
-rows from 0. The table has a row for each image: image, prompt_id, prompt, task, generator,
-assessor, routine, verdict, score, reason, evidence (JSON), asked (JSON), model, revision.
+Images are DIR/{prompt_id}/{model}_{i}.png, with the prompts from --file or --dataset; or listed in
+DIR/metadata.jsonl or metadata.csv (file_name, prompt, prompt_id, model, ...); or each has a text
+file with its prompt. Without a column prompt_id, row numbers from 0 are the ids. The output has one
+row per image: image, prompt_id, prompt, task, generator, assessor, routine, verdict, score, reason,
+evidence (JSON), asked (JSON), model, revision.
 
-A run that was killed goes on where it was when it is started again. Several GPUs:
+A killed run resumes when you start it again. Several GPUs:
   accelerate launch -m pqpp_cli.main assess ...
 
-Shard by shard, --file names the prompts (Parquet or CSV), their images lie in --image-dir as above,
-and --output is a folder of tables, which pqpp assess gallery shows.
+With shards, --file has the prompts (Parquet or CSV) and --output is a folder of tables, which pqpp
+assess gallery shows.
 """
 
 
@@ -54,8 +54,7 @@ class Gallery(Group):
     """A page of verdicts.
 
     Attributes:
-        people: People's answers, to say how well the verdicts agree: image (or prompt_id and model)
-            and matched.
+        people: People's answers, to measure agreement: image (or prompt_id and model) and matched.
     """
 
     image_dir: str | None = option(None, "the images, see below", path="images")
@@ -79,10 +78,10 @@ class Gallery(Group):
 
 
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
-    """A run of an assessor, whose options stand beside these and open it.
+    """A run of an assessor; its own options open it.
 
     Attributes:
-        gallery: Also as a page; needs --image-dir.
+        gallery: Also write a page; needs --image-dir.
     """
 
     FOOTNOTE = EPILOG
@@ -228,18 +227,17 @@ def _some(names: Sequence[str]) -> str:
 
 
 class AssessAgree(FigureTables, Command):
-    """Say how far verdicts may stand in for people's, and how many votes they save.
+    """Measure agreement with people, and how many votes the verdicts save.
 
-    Print how well automated verdicts agree with people by task and model, how well their
-    scores are probabilities, and how many judged images they save (prediction-powered
-    inference).
+    Print agreement with people by task and model, calibration of the scores, and how many rated
+    images they save (prediction-powered inference).
 
     examples:
       pqpp assess agree verdicts.parquet --people votes.csv
       pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
 
     People's answers: image (or prompt_id and model), and matched: true or false, yes or no, 1 or 0.
-    They need be on some of the images only; for the interval these must be a random sample of all.
+    Some of the images are enough; for a valid interval they must be a random sample.
     """
 
     file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
@@ -258,8 +256,8 @@ class AssessAgree(FigureTables, Command):
 class AssessGallery(Gallery, Command):
     """Show tables of verdicts as one HTML page.
 
-    Show images with verdicts, reasons, scores, and boxes or heatmaps drawn over them, filtered
-    by task, model and verdict, those on which people differ first.
+    Show images with verdicts, reasons, scores, and boxes or heatmaps, filtered by task, model and
+    verdict; disagreements with people come first.
 
     examples:
       pqpp assess gallery verdicts.parquet --image-dir images
@@ -276,23 +274,22 @@ class AssessGallery(Gallery, Command):
 
 
 class AssessGimbrr(Assessing, GimbrrOptions, Command):
-    """Whether images show the objects, and how many, that GIMBRR's prompts name.
+    """Check whether images show the objects of GIMBRR's prompts, and how many.
 
     examples:
       pqpp assess gimbrr --image-dir images --dataset gimbrr --output verdicts.parquet
       pqpp assess gimbrr --image-dir images --file prompts.csv --detector google/owlv2-base-patch16
       pqpp assess gimbrr --evidence verdicts.parquet --people answers.csv
 
-    The prompts' table has task, representations (objects) and task_specific_label (counts, or what
-    shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
-    whose object the detector has no class for, gets no verdict, and the reason. Models are folders
-    or OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and their
-    kin.
+    The table of prompts has task, representations (objects) and task_specific_label (counts, or
+    what must be absent), as load_dataset("pqpp", "gimbrr"). Tasks without a routine and objects
+    unknown to the detector get no verdict, but the reason. Models are folders or
+    OWNER/REPOSITORY[@REVISION]; detectors include DETR, RT-DETR, D-FINE, OWLv2 and GroundingDINO.
     """
 
 
 class AssessRahf(Assessing, RahfOptions, Command):
-    r"""Scores, heatmaps and misaligned words by a RAHF model.
+    r"""Score images with a RAHF model: scores, heatmaps and misaligned words.
 
     examples:
       pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
@@ -302,7 +299,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
 
     Attributes:
-        sort_by: Of the gallery: lowest first, by this score.
+        sort_by: With --gallery: sort by this score, lowest first.
     """
 
     sort_by: str | None = option(None, metavar="SCORE", goes_with="gallery")
@@ -329,7 +326,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
 
 
 class AssessVistar(Assessing, VistarOptions, Command):
-    r"""Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
+    r"""Score images after VISTAR: text, light, scenes, characters, penetration, geometry, HWPQ.
 
     examples:
       pqpp assess vistar --image-dir generated --only text_rendering
@@ -339,17 +336,16 @@ class AssessVistar(Assessing, VistarOptions, Command):
         --chat-model NAME --questionnaires questionnaires --most-calls 1000
       pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
-    A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
-    control parameters of a prompt: text; light; panels, subject, layout; count, postures,
-    expressions; objects. Every number that the paper does not print is in
-    pqpp_feedback/vistar/vistar_choices.yaml.
+    A score applies to prompts that have its columns or control parameters; other rows say what is
+    missing: text; light; panels, subject, layout; count, postures, expressions; objects. Numbers
+    that the paper does not print are in pqpp_feedback/vistar/vistar_choices.yaml.
     """
 
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
 
 
 class AssessVqa(Assessing, VqaOptions, Command):
-    r"""Ask a model of images and text whether each image shows its prompt (VQAScore).
+    r"""Ask a vision-language model whether each image shows its prompt (VQAScore).
 
     The score is the probability of "yes".
 
@@ -358,8 +354,8 @@ class AssessVqa(Assessing, VqaOptions, Command):
       pqpp assess vqa --image-dir generated --chat-url http://localhost:8000/v1 --chat-model NAME \
         --answers answers --most-calls 1000
 
-    The model runs in this process or behind an endpoint that speaks OpenAI's chat completions; its
-    key comes from PQPP_CHAT_KEY. Where no probabilities are told, there is a verdict and no score.
+    The model runs in this process or behind an endpoint with OpenAI's chat completions; its key is
+    PQPP_CHAT_KEY. Without probabilities there is a verdict but no score.
     """
 
 

@@ -39,9 +39,9 @@ class Served(OnePredictor):
     """Where a page is served, and of what.
 
     Attributes:
-        serve: Serve the page until it is stopped, in place of the demo (needs the extra `demo`).
-        host: Address to listen at (default: this machine).
-        port: Port to listen at, 0 for any that is free (default: 7860).
+        serve: Serve the web page instead (needs the extra `demo`).
+        host: Address to listen on (default: this machine).
+        port: Port to listen on, 0 for any free one (default: 7860).
     """
 
     TITLE = "a web page to ask about prompts, with --serve"
@@ -54,8 +54,8 @@ class Served(OnePredictor):
 class Demo(Served, Command):
     """Predict a few prompts, then compare predictors on PQPP's validation prompts.
 
-    The published figures stand beside, and a report is written. Without a network or a copy the
-    comparison is on a generated sample. At a terminal it ends by asking for a prompt of yours.
+    Prints the published figures too and writes a report. Without a network or a copy of the data,
+    the comparison is on a generated sample. In a terminal it then asks for a prompt of yours.
 
     examples:
       pqpp demo
@@ -63,10 +63,9 @@ class Demo(Served, Command):
       pqpp demo --serve
       pqpp demo --serve --port 8080 --predictor ./my_predictor
 
-    With a network it fetches PQPP's validation file (289 kB, by its published digest), or reads it
-    below PQPP_DATA_DIR, and puts the build of the shipped predictor that is fitted on train alone
-    beside the published figures. With neither it does so on a generated sample, beside no published
-    figure: nobody judged the sample. It says which way it went.
+    PQPP's validation file (289 kB, checked by its published digest) is downloaded or read from
+    PQPP_DATA_DIR; the predictor is the build fitted on train only. The generated sample has no
+    human ratings and no published figures.
     """
 
     output: str | None = option(None, "where the report goes (default: pqpp-demo)", path="output")

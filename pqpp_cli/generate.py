@@ -23,7 +23,7 @@ _CUT = (".parquet", ".csv", ".tsv", ".gz")
 
 
 class Pipeline(Group):
-    """A pipeline of diffusers."""
+    """A diffusers pipeline."""
 
     TITLE = "the pipeline; what is left out is its own choice"
     num_inference_steps: int | None
@@ -46,10 +46,10 @@ class Pipeline(Group):
 
 
 class ImagesEndpoint(Group):
-    """An endpoint that makes images.
+    """An endpoint that generates images.
 
     Attributes:
-        most_money: How much, with --price-per-image.
+        most_money: Spending limit; needs --price-per-image.
         ledger: File of the calls; a rerun counts them against the limits.
     """
 
@@ -69,7 +69,7 @@ class Generate(
     Command,
     takes=("pqpp_engines.generate.pipeline:DiffusersGenerator",),
 ):
-    r"""Make images with a pipeline of diffusers, an endpoint or a command of your own.
+    r"""Generate images with a diffusers pipeline, an endpoint or a command of your own.
 
     examples:
       pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
@@ -84,25 +84,24 @@ class Generate(
       pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
           --most-money 5 --price-per-image 0.04 --output study
 
-    Images lie as images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
-    guidance_scale, scheduler, revision, sha256 ...), and images/metadata.jsonl lists them: pqpp
-    assess, pqpp annotate and pqpp build read them. The seed of an image is a hash of its prompt's
-    id, the model's name and I, so that it depends on no other image. What is there is not made
-    again: run the line again after a kill.
+    Images are images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
+    guidance_scale, scheduler, revision, sha256 ...); images/metadata.jsonl lists them for pqpp
+    assess, annotate and build. The seed of an image is a hash of prompt id, model name and I, so it
+    depends on no other image. Existing images are kept: run the command again after a kill.
 
-    A file without a column prompt_id gets the numbers of its rows as ids.
+    Without a column prompt_id, row numbers are the ids.
 
-    A key for an endpoint stands in the variable PQPP_IMAGES_KEY. What its rules refuse has no image
-    and is asked for again in the next run. So is an image of one colour, which comes from NaN.
+    The endpoint's key is read from PQPP_IMAGES_KEY. Refused prompts, and images of a single colour
+    (from NaN), have no image and are retried in the next run.
 
-    Shard by shard, --file is Parquet or CSV of any size, and made/MODEL holds a table of what was
-    made and what could not be. accelerate launch works so, with or without options of shards: each
-    process takes its share. images/metadata.jsonl is written by a run without --shard: write the
-    line once more without it at the end. Limits of calls and money count for each task by itself.
+    With shards, --file is Parquet or CSV of any size, and made/MODEL has a table of the images and
+    errors. accelerate launch divides the shards among processes. images/metadata.jsonl is written
+    by a run without --shard: run the command once more without it at the end. Limits of calls and
+    money count per task.
 
     Attributes:
         command: A command with {prompt}, {seed} and {output}, run for each image.
-        model_name: What the model is called in files (default: from --model).
+        model_name: Name of the model in files (default: from --model).
     """
 
     SHARD_SIZE = 8  # so that no process of a few has nothing to do

@@ -15,8 +15,8 @@ from pqpp_files.options.option import NEEDED, option
 class Leaderboard(Tables, Command):
     """Print the leaderboard of a benchmark: results on one split, the best predictor first.
 
-    Each predictor's own repository holds its results; `pqpp models push --benchmark` and `pqpp
-    models submit` put them there. Published figures of PQPP are listed apart.
+    Results are stored in each predictor's repository, by `pqpp models push --benchmark` and `pqpp
+    models submit`. Published figures of PQPP are listed separately.
 
     examples:
       pqpp leaderboard OWNER/DATASET
@@ -25,15 +25,14 @@ class Leaderboard(Tables, Command):
       pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
       pqpp leaderboard results --dataset my_benchmark --verify
 
-    The Hub keeps a leaderboard for datasets whose evaluation framework it lists; for all others,
-    name the models. Without --verify, figures and intervals are those that the repositories claim.
-    With it they are computed here from new predictions, and each predictor is tested against the
-    first one.
+    The Hub keeps leaderboards for datasets whose evaluation framework it lists; otherwise give
+    --models. Without --verify, figures are as reported by the repositories; with it they are
+    recomputed from new predictions, and each predictor is tested against the first.
 
     Attributes:
-        source: A dataset on the Hub, or a folder with models' folders (clones, or what `pqpp bench
-            --eval-results` wrote).
-        benchmark: Which benchmark, if a folder holds results on several.
+        source: A dataset on the Hub, or a folder of models' folders (clones, or written by `pqpp
+            bench --eval-results`).
+        benchmark: The benchmark, if the folder has results on several.
         models: Read the repositories of these models and their open pull requests (default: those
             that the Hub's leaderboard names).
         dataset: With --verify: the same rows here, a folder or a table (default: those of the Hub).

@@ -43,8 +43,8 @@ class Rewrite(
     Command,
     takes=("pqpp_engines.rewrite:Judge",),
 ):
-    r"""Rank other ways to say a prompt, from a language model or a file, by how probably they do
-    better, read well and say the same; accept the best one that a model of entailment confirms.
+    r"""Rank rewrites of a prompt, from a language model or a file, by predicted gain, fluency and
+    meaning; accept the best one that an entailment model confirms.
 
     examples:
       pqpp rewrite "gel wrist rest" --target mean_hbpp --chat-url http://localhost:8000/v1 \
@@ -55,16 +55,15 @@ class Rewrite(
       pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \
           --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
-    Without --entailment the candidates are ranked, and none is accepted: `best` is the first that
-    is predicted to do better, `rewritten` stays the prompt. With it `best` is accepted and is
-    `rewritten`. Numbers of things and negations have to be kept, and the words be in order; polite
-    phrases like "please give me a picture of" are not part of the meaning. --keep writes all
-    candidates in order, with what was added and lost and the reason for every refusal. The variable
-    PQPP_CHAT_KEY holds the endpoint's key.
+    Without --entailment candidates are only ranked: `best` is the first with a predicted gain, and
+    `rewritten` is the prompt itself. With it, `best` is accepted as `rewritten`. Counts, negations
+    and word order must be kept; polite phrases like "please give me a picture of" may go. --keep
+    writes all candidates in order, with added and lost words and the reason for each refusal. The
+    endpoint's key is read from PQPP_CHAT_KEY.
 
-    A file of candidates has the columns prompt and candidate. For retrieval a rewrite is an
-    expanded query: name a target such as mean_p10. --chat-model without --chat-url is a model of
-    transformers, a folder or OWNER/REPOSITORY, that runs in this process.
+    A file of candidates has the columns prompt and candidate. For retrieval, rewrites are expanded
+    queries: use a target such as mean_p10. --chat-model without --chat-url is a transformers model,
+    a folder or OWNER/REPOSITORY, that runs in this process.
 
     --study asks people whether it helped, by images of both:
       pqpp generate --model SDXL --model-name sdxl --file ab/prompts.csv --images-per-prompt 1 \
@@ -72,9 +71,9 @@ class Rewrite(
       pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
 
     Attributes:
-        chat_model: Who writes: a name at --chat-url, else a folder or OWNER/REPOSITORY of a model
-            that chats, which runs in this process.
-        keep: Every candidate with its verdict.
+        chat_model: The model that writes: a name at --chat-url, or a folder or OWNER/REPOSITORY of
+            a chat model that runs in this process.
+        keep: Also write every candidate with its verdict.
     """
 
     target: str

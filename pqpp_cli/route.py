@@ -15,7 +15,7 @@ from pqpp_files.visible import visible
 class Route(Group):
     r"""Send each prompt to the model that is worth its cost.
 
-    Make a router from predictions and costs, and ask it.
+    Fit a router to predictions and costs, and use it.
 
     examples:
       pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --share 0.3 --calibration mine.txt \
@@ -26,9 +26,9 @@ class Route(Group):
 
 
 class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engines.route:Rule",)):
-    r"""Make a router for your prompts.
+    r"""Fit a router to your prompts.
 
-    Find the price of cost at which your prompts keep to a budget or a share.
+    Find the price at which your prompts stay within a budget or share.
 
     examples:
       pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \
@@ -36,16 +36,15 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
       pqpp route fit --targets clip_p10,sdxl_hbpp --names search,generate --cost 0.01,1 \
           --utility 3,1 --floor 1.2 --calibration mine.csv --output my_router
 
-    Routes are named after their targets' models unless --names says otherwise. The calibration
-    prompts are your own, without answers: they tell at which price the budget or share is kept. To
-    choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), say by --utility what a
-    unit of each is worth to you. A prompt that the predictor cannot read goes to the dearest route.
-    On other prompts of the kind the shares are off by chance, twice in three times by no more than
-    is printed; pqpp route predict --file, and Router.route, keep to the budget or share itself.
+    Routes are named after the models of their targets, or by --names. The calibration prompts are
+    your own, without answers. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0
+    to 1), give the worth of a unit of each with --utility. Prompts out of domain go to the most
+    expensive route. On other prompts the shares vary by chance, two times in three by no more than
+    the printed error; pqpp route predict --file and Router.route keep the budget or share exactly.
 
     Attributes:
-        targets: What predicts the quality of each route.
-        utility: What a unit of each target is worth (default: 1 each).
+        targets: Target that predicts the quality of each route.
+        utility: Worth of a unit of each target (default: 1 each).
     """
 
     targets: tuple[str, ...] = option(NEEDED, metavar="NAME,NAME[,...]")
@@ -95,9 +94,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
 
 class RoutePredict(PromptOptions, ResultOptions, Command):
-    """Say where prompts go.
+    """Choose routes for prompts.
 
-    Choose a route for each prompt; those of a file keep to the budget or share together.
+    Choose a route for each prompt; the prompts of a file together keep the budget or share.
     """
 
     router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
@@ -110,7 +109,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         self.require_one_of("prompts", "file")
 
     def run(self) -> None:
-        """Say where prompts go."""
+        """Choose routes for prompts."""
         from pqpp_engines.route import Account, Router
         from pqpp_models.prompt_file import read_prompts_and_ids
 

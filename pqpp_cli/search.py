@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Search(Group):
-    r"""Index a collection of images, and search it by text.
+    r"""Index a collection of images and search it by text.
 
-    Embed images by CLIP, BLIP-2 or the like, build an index of faiss, and ask it.
+    Embed images with CLIP, BLIP-2 or the like, build a faiss index, and search it.
 
     examples:
       pqpp search build images --model CLIP --output my_index
@@ -100,8 +100,8 @@ class SearchAdd(Indexed, SourceOptions, Command):
 class SearchBuild(SourceOptions, EncoderOptions, Command):
     """Build an index.
 
-    Embed, and build an index of faiss. All vectors are compared, in 16 bits, unless --factory
-    names an index that finds candidates among which they choose.
+    Embed, and build a faiss index. All vectors are compared, in 16 bits, unless --factory names an
+    approximate index.
     """
 
     factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: Flat)")
@@ -135,11 +135,11 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     """Embed texts or images from shard to shard.
 
-    Embed a column of texts, or the images that a column names, from Parquet or CSV into a
-    folder of shards, which pqpp search build takes, and for texts pqpp search retrieve.
+    Embed a column of texts, or of image files, from Parquet or CSV into a folder of shards, for
+    pqpp search build and, if texts, pqpp search retrieve.
 
     Attributes:
-        image_dir: The folder of the images; texts are embedded without.
+        image_dir: Folder of the images; without it, texts are embedded.
     """
 
     SHARD_SIZE = 10_000
@@ -170,11 +170,11 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 class SearchLabels(
     ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:preliminary_relevance",)
 ):
-    """List images of a captioned collection for people to judge.
+    """List images of a captioned collection for people to rate.
 
-    They are those whose captions are like a prompt, as PQPP chose what people judged: over a
-    threshold of cosine, or with enough of the prompt's words. pqpp annotate init takes the
-    table; --set task.grades=binary asks as PQPP did.
+    The images whose captions are similar to a prompt, as in PQPP: above a threshold of cosine, or
+    with enough of the prompt's words. Give the table to pqpp annotate init; --set
+    task.grades=binary asks as PQPP did.
     """
 
     captions: str = option(NEEDED, "a table of image and caption", path="file", word=True)
@@ -229,7 +229,7 @@ class SearchLabels(
 
 
 class SearchMerge(Indexed, Command):
-    """Make one index of two of the same model."""
+    """Merge two indexes of the same model."""
 
     other: str = option(NEEDED, "another index", path="folder", word=True)
     output: str = option(NEEDED, "the folder to write", path="output")
@@ -246,7 +246,7 @@ class SearchRetrieve(
 ):
     """Search a collection by text, and write a run.
 
-    What is found for each query is ranked anew.
+    Results are reranked if the model can.
 
     examples:
       pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
@@ -254,12 +254,11 @@ class SearchRetrieve(
       pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
       pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
 
-    The queries are embedded by the model of the index, or come as embeddings by --queries, one a
-    row of the file. BLIP-2 ranks its first candidates anew by looking at query and image together;
-    the score is then the log-odds of a match, else the cosine. A column query_id or prompt_id names
-    the queries; their rows' numbers do if there is none. A name in .trec writes the format of TREC;
-    .csv, .jsonl and .parquet have the columns query_id, prompt, image, rank, score and model, as
-    pqpp build --runs reads them.
+    Queries are embedded by the model of the index, or given as embeddings with --queries, one per
+    row. BLIP-2 reranks its first candidates by query and image together; the score is then the
+    log-odds of a match, else the cosine. Query ids are the column query_id or prompt_id, or row
+    numbers. A name in .trec writes the TREC format; .csv, .jsonl and .parquet have the columns
+    query_id, prompt, image, rank, score and model, for `pqpp build --runs`.
 
     Attributes:
         output: The run to write.
@@ -312,7 +311,7 @@ class SearchRetrieve(
 
 
 class SearchShow(Indexed, Command):
-    """Say what an index holds."""
+    """Describe an index."""
 
     def run(self) -> None:
         """Print its configuration."""

@@ -12,10 +12,10 @@ TRAINERS = ("bert", "clip", "correlation_cnn", "static", "text_ensemble", "rahf"
 
 
 class Train(Command):
-    """Train a model by a recipe: a predictor, or a model of people's feedback.
-    Each has its own options, which a YAML file (--config) may hold as well: pqpp train bert --help.
-    Several GPUs or machines: `accelerate launch -m pqpp_training.train_bert`, in place of
-    `pqpp train bert`. Needs the extra `models`.
+    """Train a model by a recipe: a predictor, or a model of people's feedback. Options are listed
+    by pqpp train bert --help and may be in a YAML file (--config). For several GPUs or machines,
+    use `accelerate launch -m pqpp_training.train_bert` instead of `pqpp train bert`. Needs the
+    extra `models`.
 
     examples:
       pqpp train bert --help
@@ -26,7 +26,7 @@ class Train(Command):
       accelerate launch -m pqpp_training.train_bert --config bert
 
     Attributes:
-        words: Its options; see pqpp train NAME --help.
+        words: Options of the recipe; see pqpp train NAME --help.
     """
 
     name: str = option(

@@ -36,7 +36,7 @@ class BertRecipe(PredictorRecipe):
     """What a text encoder is trained by.
 
     Attributes:
-        max_length: Tokens after which a prompt is cut; 128, or what the encoder takes, if left out.
+        max_length: Maximum number of tokens of a prompt; default: 128, or the encoder's limit.
     """
 
     output_dir: str = option("runs/bert")

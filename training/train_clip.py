@@ -44,7 +44,7 @@ class ClipRecipe(PredictorRecipe):
     """What a CLIP-like model is trained by.
 
     Attributes:
-        image_dir: Folder of the images, those of PQPP or of the dataset.
+        image_dir: Folder of the images of PQPP or of the dataset.
     """
 
     model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")

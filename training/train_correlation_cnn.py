@@ -45,7 +45,7 @@ class CnnRecipe(PredictorRecipe):
     """What the network is trained by; `model` embeds the images where rows hold images.
 
     Attributes:
-        image_dir: Folder of the images, those of PQPP or of the dataset.
+        image_dir: Folder of the images of PQPP or of the dataset.
     """
 
     model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")

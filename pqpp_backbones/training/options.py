@@ -13,7 +13,7 @@ class RunOptions(Options):
     """Results.
 
     Attributes:
-        output_dir: Folder for what is trained, with logs.
+        output_dir: Folder of the model and logs.
     """
 
     output_dir: str = option("runs/model", decides=False, path="output", also=("output",))
@@ -27,7 +27,7 @@ class DataOptions(Options):
 
     Attributes:
         data_dir: Folder of the benchmark's files, instead of a download.
-        max_train_rows: Use only the first rows of the training split.
+        max_train_rows: Use only this many rows of the training split.
     """
 
     dataset: str = option("pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name")
@@ -60,14 +60,15 @@ class OptimisationOptions(RunOptions):
 
     Attributes:
         model: Pretrained model: name or folder.
-        lr_scheduler_type: How the rate falls: linear, cosine, constant_with_warmup, inverse_sqrt
-            and others.
-        warmup_steps: Steps in which the rate rises; below 1, their share of all.
-        early_stopping_patience: Epochs without a better validation; 0: never stop.
+        lr_scheduler_type: Schedule of the learning rate: linear, cosine, constant_with_warmup,
+            inverse_sqrt and others.
+        warmup_steps: Warm-up steps; below 1, a share of all steps.
+        early_stopping_patience: Epochs without improvement on validation before stopping; 0: never
+            stop.
         save_strategy: When checkpoints are written.
         save_steps: Steps between them, with --save-strategy steps.
-        resume_from_checkpoint: A checkpoint to go on from; `last`: the newest in output_dir.
-        dataloader_num_workers: Processes that prepare batches, for each training process.
+        resume_from_checkpoint: A checkpoint to resume from; `last`: the newest in output_dir.
+        dataloader_num_workers: Processes that load batches, per training process.
         report_to: Trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others.
         training_arguments: Any other field of transformers' TrainingArguments, like
             optim=adafactor.

@@ -40,14 +40,14 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     figures of the build that the same recipe fitted on the train split alone.
 
     Attributes:
-        train_only: For train+validation: folder of the build on train alone, whose figures the card
-            shows.
-        fitted_on_train: What it is published as, for pqpp bench: static-train or
+        train_only: For train+validation: folder of the build fitted on train only, whose figures
+            the card shows.
+        fitted_on_train: Its published name, for pqpp bench: static-train or
             OWNER/REPOSITORY@REVISION.
         model: The encoder: name or folder.
-        captions: Captions of the collection: one a line, or a column caption.
+        captions: Captions of the collection: one per line, or a column caption.
         sources_dir: Folder of the studies of `alignment`, one folder each and two files in
-            `ratings`, instead of downloads.
+            `ratings` (default: download).
         mixed_precision: Number format of the encoding, and of a static predictor's training.
     """
 
@@ -152,12 +152,13 @@ class StaticRecipe(TextRecipe):
     """What the static predictor is trained by.
 
     Attributes:
-        alignment: Learn `alignment`, from its studies; else those of sources_dir are scored alone.
-        network: Predictor that stays as it is, but for its `alignment`, which is learned anew.
-        without: Studies that are left out and scored; with leave_one_out each in turn.
-        leave_one_out: Where to write, as JSON, how models of the other studies order each study.
-        tuned_on_targets: How the teacher of `alignment` is tuned on the targets.
-        tuned_on_sources: How it is tuned on the studies of `alignment` thereafter.
+        alignment: Learn `alignment` from its studies; otherwise those of sources_dir are only
+            scored.
+        network: Predictor of which only `alignment` is learned again.
+        without: Studies to leave out and score; with leave_one_out, each in turn.
+        leave_one_out: JSON file for the scores of leaving each study out.
+        tuned_on_targets: Tuning of the teacher of `alignment` on the targets.
+        tuned_on_sources: Tuning on the studies of `alignment` after that.
     """
 
     output_dir: str = option("runs/static", "folder to write the predictor to")
