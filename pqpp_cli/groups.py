@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def _targets() -> Sequence[str]:
-    from pqpp_models import TARGETS
+    from pqpp_models.targets import ALIGNMENT, TARGETS
 
-    return list(TARGETS)
+    return [ALIGNMENT, *TARGETS]
 
 
 def _predictors() -> Sequence[str]:
