@@ -67,7 +67,7 @@ def test_kendall_of_few_prompts_is_tested_by_counting_their_orders():
     assert row.kendall == pytest.approx(exact.statistic) and exact.pvalue < 0.001
     assert row.kendall_p == pytest.approx(exact.pvalue, rel=1e-9)
     assert ".758‡" in (table := format_results("table", [row]))
-    assert "only 12 prompts: figures of so few move far by chance" in table
+    assert "only 12 prompts" in table
 
 
 def test_constant_predictions_are_undefined_not_zero():
