@@ -47,7 +47,9 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
         maxcolwidths=[text_width, None, None, text_width],
         disable_numparse=True,
     )
-    return f"{text}\n\npeople, captions: than how many of 100 of their prompts it is easier"
+    return (
+        f"{text}\n\npeople, captions: easier than so many of 100 prompts by people, of 100 captions"
+    )
 
 
 def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> str:

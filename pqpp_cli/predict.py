@@ -224,7 +224,7 @@ class Predict(
             if is_judged:
                 text = f"{format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
-            text += f"\n\n{others} more targets, of single models, are in files, or by --target"
+            text += f"\n\n{others} targets of single models are not shown: use --target or --output"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
         if self.explain:
             explained = self._explained(predictor, prompts)

@@ -307,10 +307,10 @@ def readable_words(name: str, target: Target | None = None) -> str:
         target: What the dataset tells of it; what the name says if left out.
 
     Example:
-        >>> readable_words("blip2_rr"), readable_words("mean_p10")
-        ('reciprocal rank with BLIP-2', 'share of the first 10 images that fit, mean over models')
-        >>> readable_words("alignment"), readable_words("glide_hbpp")
-        ('share of people who find that the image fits', "people's score of images by GLIDE")
+        >>> readable_words("mean_p10")
+        'share of relevant images in the top 10, mean over models'
+        >>> readable_words("glide_hbpp")
+        'human rating (-1 to 2) of images by GLIDE'
     """
     measure, model = measure_of(name), readable_model(name, target)
     if measure is None or not is_target(name):

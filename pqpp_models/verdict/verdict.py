@@ -91,20 +91,20 @@ class PromptVerdict:
         if math.isnan(self.easier_than_people):
             return ""
         people, captions = map(_of_hundred, (self.easier_than_people, self.easier_than_captions))
-        beside = f"({captions} captions of photographs)"
-        return f"easier than {people} prompts that people wrote {beside}"
+        beside = f"({captions} photo captions)"
+        return f"easier than {people} prompts by people {beside}"
 
     @property
     def doubt(self) -> str:
         """How well such prompts are ranked, in words; empty without a verdict or if not measured.
 
         >>> verdict("a cat").doubt
-        "a rough order: agrees with people on 55 of 100 pairs of real users' prompts (chance: 50)"
+        "a rough order: right for 55 of 100 pairs of real users' prompts (chance: 50)"
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
         pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts"
-        return f"a rough order: agrees with people on {pairs} (chance: 50)"
+        return f"a rough order: right for {pairs} (chance: 50)"
 
     @property
     def remedy(self) -> str:
@@ -120,9 +120,7 @@ class PromptVerdict:
         if not self.rank:
             return self.sentence
         of = f"{self.target} {self.value:.2f}: {readable_words(self.target)}"
-        if self.doubt:
-            of += f"; {self.doubt}"
-        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of)))
+        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.doubt)))
 
     def as_record(self) -> dict[str, Any]:
         """Return the columns that `pqpp predict --verdict` adds to files; None if unknown."""
@@ -163,7 +161,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """
         from pqpp_files.render_page import BarCell, bar_table
 
-        headings = "prompt", "verdict", "easier than, of 100 prompts that people wrote"
+        headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
         rows = (
             (
                 visible(one.prompt),
@@ -173,7 +171,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
             )
             for one in self
         )
-        return bar_table((*headings, "of 100 captions"), rows, sortable=sortable)
+        return bar_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
 
     _repr_html_ = as_html
 
