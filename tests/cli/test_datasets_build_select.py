@@ -82,7 +82,7 @@ def test_select(tmp_path, capsys):
     assert "give one of --embeddings, --encoder" in capsys.readouterr().err
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "own_benchmark_data.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "own_benchmark.md"
 COMMANDS = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("pqpp build ")]
 ROWS = {"gimbrr": 2102, "tia2": 300, "tia2_counting": 150, "genai": 527, "genai_lists": 527}
 ROWS |= {"agiqa": 300, "agiqa_table": 300}

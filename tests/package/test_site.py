@@ -38,11 +38,10 @@ def named_in_toctrees(page):
     """The pages that a page's toctrees name, those of patterns too, as paths below `docs`."""
     for block in TOCTREE.findall(page.read_text("utf-8")):
         for line in filter(None, (line.strip() for line in block.splitlines())):
-            if not line.startswith(":"):
-                start = DOCS if line.startswith(("/", "made/")) else page.parent
-                yield from start.glob(f"{line.lstrip('/')}.md")
-                if "*" not in line and not line.lstrip("/").startswith("made/"):
-                    assert (start / f"{line}.md").is_file(), f"{page.name}: {line}"
+            if not line.startswith((":", "/made/")):
+                yield from page.parent.glob(f"{line}.md")
+                if "*" not in line:
+                    assert (page.parent / f"{line}.md").is_file(), f"{page.name}: {line}"
 
 
 def test_every_page_is_reached_from_the_front_page():

@@ -44,7 +44,7 @@ def test_verdicts_build_a_benchmark_with_the_routine_as_annotator(tmp_path, cach
 
 
 def blocks(language):
-    text = (ROOT / "docs" / "assess.md").read_text("utf-8")
+    text = (ROOT / "docs" / "contributing" / "gimbrr.md").read_text("utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
