@@ -201,7 +201,8 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
     from pqpp_files.figures import figures_text
 
     yield from (*built.told, *built.notes)
-    if agreement := built.generation and built.generation.trust.agreement:
+    agreement = built.generation and built.generation.trust.agreement
+    if agreement and agreement.figures:
         yield from figures_text("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan(keeping.plan_width)

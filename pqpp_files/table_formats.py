@@ -12,6 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ ROW = "the row"
 ADDED = (PLACE, KEY, ROW)
 """The columns that values of lists and objects bring, each of which becomes a row of its own."""
 UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
-SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """How columns of prompts are called, in small letters."""
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
@@ -50,6 +51,7 @@ class Format(ABC):
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
+        read_as: Column that is read in place of a wanted one, to that one's name.
         assumed: What the file does not say and was taken for granted, for the user to know.
     """
 
@@ -64,6 +66,12 @@ class Format(ABC):
         self.path = source.name
         self.names: list[str] = []
         self.assumed: dict[str, None] = {}
+        self.read_as: dict[str, str] = {}
+
+    def wanted_columns(self, as_written: bool = False) -> Columns:
+        """Return the columns as `columns` does, by the names that are wanted."""
+        cells = self.columns(as_written)
+        return {self.read_as.get(name, name): column for name, column in cells.items()}
 
     @abstractmethod
     def columns(self, as_written: bool = False) -> Columns:
@@ -78,8 +86,14 @@ class Format(ABC):
         return f"{self.path}, {self.row_is} {row + 1}"
 
     def _take(self, names: Sequence[str]) -> list[str]:
-        """Note the names of the columns, and return those to read."""
+        """Note the names of the columns, and return those to read, also if spelled otherwise."""
         taken = [name for name in names if self.wanted is None or name in self.wanted]
+        for name in dict.fromkeys(self.wanted or ()):
+            other = None if name in names else find_column(names, name)
+            if other and other not in taken:
+                self.read_as[other] = name
+                self.assumed[f"column {other}"] = None
+                taken.append(other)
         twice = [name for name in taken if taken.count(name) > 1]
         if twice:
             raise FileError(f"{self.path}: duplicate column {twice[0]!r}; rename or remove one")
@@ -126,6 +140,7 @@ class Separated(Format):
     """
 
     is_text = True
+    above = 1  # lines of names
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -149,11 +164,17 @@ class Separated(Format):
             FileError: The names are all numbers, so that they are probably a row, or a record is
                 damaged or has another number of cells than the header.
         """
-        records = (record for _, record in self._records())
+        records: Iterator[list[str]] = (record for _, record in self._records())
         header = next(records)
         if self.has_header is False:
             names = list(map(str, range(1, len(header) + 1)))
-            return names, itertools.chain([header], records)
+            return names, chain([header], records)
+        further = list(itertools.islice(records, 2))
+        if len(further) == 2 and all(cell.startswith('{"ImportId"') for cell in further[1]):
+            self.assumed["Qualtrics with three lines of names"] = None
+            self.above = 3
+        else:
+            records = chain(further, records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
             otherwise = ", or read them by `no_header`" if self.has_header else ""
@@ -181,7 +202,7 @@ class Separated(Format):
                 elif record and len(record) != width:
                     raise FileError(
                         f"{self.path}, line {line}: {len(record)} cells, but the header has "
-                        f"{width} (a cut file, or a cell that holds {SEPARATORS[separator]}, "
+                        f"{width} (a cut file, or a cell that holds a {SEPARATORS[separator]}, "
                         "which separates cells: put it in quotes)"
                     )
                 elif not any(record):
@@ -198,7 +219,7 @@ class Separated(Format):
 
     def place_of(self, row: int) -> str:
         """See `Format.place_of`."""
-        above = self.has_header is not False
+        above = self.above if self.has_header is not False else 0
         line, _ = next(itertools.islice(self._records(), row + above, None))
         return f"{self.path}, line {line}"
 
@@ -233,10 +254,12 @@ class Separated(Format):
             return is_tab, sum(name in names for name in self.wanted or ()), len(names)
 
         separator = max(headers, key=fitness, default=",")
+        if separator != ("\t" if self.source.suffix == ".tsv" else ","):
+            self.assumed[f"{SEPARATORS[separator]}-separated"] = None
         fits = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
         if fits or not self._is_table(csv.QUOTE_NONE):
             return separator, csv.QUOTE_MINIMAL, 1
-        self.assumed["unquoted cells"] = None
+        self.assumed["unquoted"] = None
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
@@ -354,7 +377,10 @@ class Parquet(Format):
 
 
 class Excel(Format):
-    """The first sheet of an Excel file; blank rows are no rows."""
+    """The first sheet of an Excel file that has prompts, else the first.
+
+    Blank rows are no rows, nor are titles, which stand alone above the others.
+    """
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -366,22 +392,42 @@ class Excel(Format):
                 load_workbook(io.BytesIO(content), read_only=True, data_only=is_value)
                 for is_value in (True, False)
             )
-            table = [*book.worksheets[0].values]
-            rows = [row for row in table if any(cell is not None for cell in row)]
-            both = zip(
-                itertools.chain(*written.worksheets[0].rows), itertools.chain(*table), strict=True
-            )
-            formulas = {cell.coordinate: value for cell, value in both if cell.data_type == "f"}
+            tables = {sheet.title: [*sheet.values] for sheet in book.worksheets}
+            sheets = {name: _below_titles(table) for name, table in tables.items()}
+            with_prompts = (n for n, rows in sheets.items() if rows and find_prompts(rows[0]))
+            sheet = next(with_prompts, book.sheetnames[0])
+            cells = zip(chain(*written[sheet].rows), chain(*tables[sheet]), strict=True)
+            formulas = {cell.coordinate: value for cell, value in cells if cell.data_type == "f"}
         if {*formulas.values()} == {None}:  # where some have one, others may give nothing
             where = f"{self.path}, cell {next(iter(formulas))}"
             raise FileError(f"{where}: a formula without its value; save the file in Excel")
-        if not rows:
+        if not (rows := sheets[sheet]):
             raise FileError(f"{self.path}: its first sheet is empty; give a header and rows")
-        if len(book.sheetnames) > 1:
-            self.assumed[f"sheet {book.sheetnames[0]!r} of {len(book.sheetnames)}"] = None
-        header = ["" if cell is None else str(cell) for cell in rows[0]]
-        taken = self._take(list(filter(None, header)))
-        return {name: [row[header.index(name)] for row in rows[1:]] for name in taken}
+        if len(sheets) > 1:
+            self.assumed[f"sheet {sheet!r} of {len(sheets)}"] = None
+        taken = self._take(list(filter(None, rows[0])))
+        return {name: [row[rows[0].index(name)] for row in rows[1:]] for name in taken}
+
+
+def _below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the rows of a sheet that are not blank, from the names of the columns on."""
+    filled = [(row, sum(cell is not None for cell in row)) for row in table]
+    least = min(2, max((number for _, number in filled), default=0))
+    rows = [row for row, number in dropwhile(lambda one: one[1] < least, filled) if number]
+    return [["" if name is None else str(name) for name in row] for row in rows[:1]] + rows[1:]
+
+
+class Stata(Format):
+    """A file of Stata, whose labels are read in place of its numbers."""
+
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
+        import pandas as pd
+
+        with explained(f"{self.path}: not a file of Stata", "save it as CSV"):
+            table = pd.read_stata(io.BytesIO(self.source.read()), preserve_dtypes=False)
+        table = table.astype(object).where(table.notna(), None)
+        return {name: table[name].tolist() for name in self._take([*map(str, table)])}
 
 
 FORMATS: dict[str, type[Format]] = {
@@ -393,6 +439,7 @@ FORMATS: dict[str, type[Format]] = {
     ".jsonl": JsonLines,
     ".parquet": Parquet,
     ".xlsx": Excel,
+    ".dta": Stata,
 }
 
 
@@ -413,7 +460,7 @@ def source_of(
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source, check=False)
     suffix = source.suffix
-    if not suffix:
+    if not suffix or (suffix == ".txt" and ".txt" not in kinds):
         source.check()
         found = _find_format(source.read())
         suffix = found if found in kinds else ".csv"
@@ -452,6 +499,43 @@ def is_header(line: str) -> bool:
     """
     cells = re.split(r"[,;\t|]", line)
     return any(cell.strip(' "\ufeff\r\n').lower() in (*PROMPT_NAMES, "sep=") for cell in cells)
+
+
+def find_prompts(names: Iterable[str]) -> str | None:
+    """Return the only column that has a usual name of prompts, None where there is no or another.
+
+    Of names with dots, which come second, the last part counts.
+
+    Example:
+        >>> find_prompts(["id", "Caption"]), find_prompts(["text", "query"])
+        ('Caption', None)
+    """
+    usual = [name for name in names if name.strip().lower() in PROMPT_NAMES]
+    usual = usual or [n for n in names if n.rpartition(".")[2].strip().lower() in PROMPT_NAMES]
+    return usual[0] if len(usual) == 1 else None
+
+
+def find_column(names: Iterable[str], name: str) -> str | None:
+    """Return the only column whose name differs in capitals, blanks and signs alone, if there is.
+
+    Example:
+        >>> find_column(["Model A", "model b"], "model_a"), find_column(["Text"], "prompt")
+        ('Model A', 'Text')
+    """
+    if name == "prompt":
+        return find_prompts(names)
+    like = [other for other in names if plain_name(other) == plain_name(name) != ""]
+    return like[0] if len(like) == 1 else None
+
+
+def plain_name(name: str) -> str:
+    """Return a name without capitals, blanks and signs.
+
+    Example:
+        >>> plain_name(" Model_A")
+        'modela'
+    """
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:

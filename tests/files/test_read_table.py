@@ -153,6 +153,7 @@ def test_the_only_usual_name_is_the_column_of_prompts(tmp_path):
         ("id,TEXT", "TEXT"),
         ("id,caption,query", None),
         ("n,prompt,text", "prompt"),
+        ("id,meta.prompt", "meta.prompt"),
     ):
         path.write_text(header + "\n" + ",".join("abc"[: header.count(",") + 1]) + "\n")
         if found is None:
@@ -160,6 +161,26 @@ def test_the_only_usual_name_is_the_column_of_prompts(tmp_path):
                 read_table(path).find("prompt")
         else:
             assert read_table(path).find("prompt") == found
+
+
+def test_prompts_within_objects(tmp_path):
+    records = [{"id": 1, "meta": None}, {"id": 2, "meta": {"prompt": "a cat", "seed": 1}}]
+    pa.parquet.write_table(pa.Table.from_pylist(records), path := tmp_path / "a.parquet")
+    for name in ("prompt", "meta.prompt"):
+        assert read_table(path)[name] == [None, "a cat"]
+    assert read_table(path)["meta.seed"] == [None, 1]
+
+
+def test_what_is_assumed_is_told_in_one_line(tmp_path, caplog):
+    (path := tmp_path / "a.csv").write_text("Caption;label\na;0,5\n")
+    read_table(path).numbers("label")
+    read_table(path)["prompt"]
+    read_columns(path, ["prompt", "label"])
+    told = [line.rpartition(": read as ")[2] for line in caplog.messages]
+    assert told[0] == "semicolon-separated, decimal commas"
+    assert {*map(frozenset, (line.split(", ") for line in told[1:]))} == {
+        frozenset(["semicolon-separated", "decimal commas", "column Caption"])
+    }
 
 
 @given(
@@ -233,10 +254,10 @@ def test_text_in_utf_16_or_a_named_encoding_reads_as_utf_8(tmp_path):
         assert cells["prompt"] == ["ein Café"] and names == ["id", "prompt"]
     with pytest.raises(FileError, match=r"c\.csv, line 2: not UTF-8 .*; convert the file"):
         read_columns(tmp_path / "c.csv", ["prompt"])
-    with pytest.raises(FileError, match=r"line 2: not UTF-8 .*by --encoding, like latin-1"):
+    with pytest.raises(FileError, match=r"line 2: not UTF-8 .*--encoding cp1252"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="utf-8")
     (tmp_path / "c.csv").write_bytes(b"prompt\na\n\x81\n")
-    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*by --encoding"):
+    with pytest.raises(FileError, match=r"c\.csv, line 3: not cp1252 .*--encoding"):
         read_columns(tmp_path / "c.csv", ["prompt"], encoding="cp1252")
 
 
@@ -282,8 +303,8 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
 
 
 FAULTS = {
-    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2 .*','"),
-    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2 .*';'"),
+    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2 .*comma"),
+    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2 .*semicolon"),
     "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote opens and never closes"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "duplicate column 'a'"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),

@@ -187,8 +187,8 @@ def agreement_of(
         if kept.any():
             ratio, moved = _disagreement(_numbered(item[kept]), value[kept], level="nominal")
             figures["Fleiss' kappa"] = _estimate(1 - ratio, moved, prompt[kept])
-        ac1, of_items = ac1_of(item, value)
-        figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
+            ac1, of_items = ac1_of(item, value)
+            figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
     freedom = people - int(base.max()) - 1
     agreement = Agreement({}, {}, parts, size, units, freedom, is_panel, units < cells)
