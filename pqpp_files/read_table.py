@@ -19,7 +19,7 @@ from pqpp_files.table_formats import (
     UNNAMED,
     Columns,
     Format,
-    find_prompts,
+    find_column,
     inner_columns,
     source_of,
     spread,
@@ -58,7 +58,7 @@ class Table:
         return self.columns[self.find(name)]
 
     def find(self, name: str) -> str:
-        """Return the name of a column; that of prompts may also be the only usual one.
+        """Return the name of a column as the file has it, as of `find_column`.
 
         A name with dots may be within the objects of another column, and is then one too.
 
@@ -70,7 +70,7 @@ class Table:
             firsts = {n: next(filter(None, cells), None) for n, cells in self.columns.items()}
             objects = {n: one for n, one in firsts.items() if isinstance(one, dict)}
             names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
-            usual = (name == "prompt" and find_prompts(names)) or name
+            usual = find_column(names, name) or name
             if usual not in names:
                 raise _no_column(source, [name], self._remedy)
             self.columns |= inner_columns(self.columns, [usual])
@@ -243,10 +243,8 @@ def read_columns(
 def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
-    meant = [name for name in source.names if name.strip().lower() in missing]
-    like = f", did you mean {' or '.join(map(repr, meant))}" if meant else ""
     what = ", ".join(map(repr, missing))
-    return FileError(f"{where}: no column {what} among {known}{like}; {remedy}")
+    return FileError(f"{where}: no column {what} among {known}; {remedy}")
 
 
 def _number(cell: Any) -> float:

@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, dropwhile
+from itertools import chain, dropwhile, repeat
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class Format(ABC):
 
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
+        above: How many lines of names stand above the rows.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
@@ -58,6 +59,7 @@ class Format(ABC):
     row_is = "row"
     is_text = False
     errors = "strict"
+    above = 0
     has_header: bool | None = None
     index: Sequence[str] | range = ()
 
@@ -83,7 +85,13 @@ class Format(ABC):
 
     def place_of(self, row: int) -> str:
         """Say where a row stands, counted from 0."""
-        return f"{self.path}, {self.row_is} {row + 1}"
+        lines = self._numbered() if self.row_is == "line" else enumerate(repeat(None), 1)
+        number, _ = next(itertools.islice(lines, row + self.above, None))
+        return f"{self.path}, {self.row_is} {number}"
+
+    def _numbered(self) -> Iterator[tuple[int, Any]]:
+        """Give each record with the line that it begins on, lines of names first."""
+        return enumerate(repeat(None), 1)
 
     def _take(self, names: Sequence[str]) -> list[str]:
         """Note the names of the columns, and return those to read, also if spelled otherwise."""
@@ -139,8 +147,9 @@ class Separated(Format):
     others it is no row.
     """
 
+    row_is = "line"
     is_text = True
-    above = 1  # lines of names
+    above = 1
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -164,17 +173,11 @@ class Separated(Format):
             FileError: The names are all numbers, so that they are probably a row, or a record is
                 damaged or has another number of cells than the header.
         """
-        records: Iterator[list[str]] = (record for _, record in self._records())
+        records = (record for _, record in self._numbered())
         header = next(records)
         if self.has_header is False:
-            names = list(map(str, range(1, len(header) + 1)))
+            self.above, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
-        further = list(itertools.islice(records, 2))
-        if len(further) == 2 and all(cell.startswith('{"ImportId"') for cell in further[1]):
-            self.assumed["Qualtrics with three lines of names"] = None
-            self.above = 3
-        else:
-            records = chain(further, records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
             otherwise = ", or read them by `no_header`" if self.has_header else ""
@@ -182,10 +185,20 @@ class Separated(Format):
                 f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
                 f"the columns belong; write a line of names above them{otherwise}"
             )
-        return header, records
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Give each record with the line that it begins on, header first."""
+        def rows() -> Iterator[list[str]]:
+            further = list(itertools.islice(records, 2))
+            if len(further) == 2 and all(cell.startswith('{"ImportId"') for cell in further[1]):
+                self.assumed["Qualtrics with three lines of names"] = None
+                self.above = 3
+            else:
+                yield from further
+            yield from records
+
+        return header, rows()
+
+    def _numbered(self) -> Iterator[tuple[int, list[str]]]:
+        """See `Format._numbered`."""
         separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
@@ -216,12 +229,6 @@ class Separated(Format):
         except csv.Error as error:
             reason = "a quote opens and never closes" if "end of data" in str(error) else error
             raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
-
-    def place_of(self, row: int) -> str:
-        """See `Format.place_of`."""
-        above = self.above if self.has_header is not False else 0
-        line, _ = next(itertools.islice(self._records(), row + above, None))
-        return f"{self.path}, line {line}"
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
@@ -279,6 +286,8 @@ def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_M
 class JsonLines(Format):
     """A JSON value a line; blank lines are no rows."""
 
+    row_is = "line"
+
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         parse = value_parser(as_written)
@@ -288,7 +297,7 @@ class JsonLines(Format):
         return self._columns_of(records)
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
-        """Give the lines that are not blank, each with its number."""
+        """See `Format._numbered`; blank lines are none."""
         with self.source.explained(), self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
@@ -311,17 +320,11 @@ class JsonLines(Format):
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
         return {name: [record.get(name) for record in records] for name in taken}
 
-    def place_of(self, row: int) -> str:
-        """See `Format.place_of`."""
-        number, _ = next(itertools.islice(self._numbered(), row, None))
-        return f"{self.path}, line {number}"
-
 
 class Json(JsonLines):
     """A JSON list of records, alone or under a key, an object of them or of columns, or lines."""
 
     row_is = "record"
-    place_of = Format.place_of
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -394,7 +397,8 @@ class Excel(Format):
             )
             tables = {sheet.title: [*sheet.values] for sheet in book.worksheets}
             sheets = {name: _below_titles(table) for name, table in tables.items()}
-            with_prompts = (n for n, rows in sheets.items() if rows and find_prompts(rows[0]))
+            heads = {name: rows[0] for name, rows in sheets.items() if rows}
+            with_prompts = (name for name, head in heads.items() if find_column(head, "prompt"))
             sheet = next(with_prompts, book.sheetnames[0])
             cells = zip(chain(*written[sheet].rows), chain(*tables[sheet]), strict=True)
             formulas = {cell.coordinate: value for cell, value in cells if cell.data_type == "f"}
@@ -497,34 +501,23 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    cells = re.split(r"[,;\t|]", line)
-    return any(cell.strip(' "\ufeff\r\n').lower() in (*PROMPT_NAMES, "sep=") for cell in cells)
-
-
-def find_prompts(names: Iterable[str]) -> str | None:
-    """Return the only column that has a usual name of prompts, None where there is no or another.
-
-    Of names with dots, which come second, the last part counts.
-
-    Example:
-        >>> find_prompts(["id", "Caption"]), find_prompts(["text", "query"])
-        ('Caption', None)
-    """
-    usual = [name for name in names if name.strip().lower() in PROMPT_NAMES]
-    usual = usual or [n for n in names if n.rpartition(".")[2].strip().lower() in PROMPT_NAMES]
-    return usual[0] if len(usual) == 1 else None
+    return not {*map(plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
     """Return the only column whose name differs in capitals, blanks and signs alone, if there is.
 
+    Of names with dots, which come second, the last part counts. Prompts have several usual names.
+
     Example:
-        >>> find_column(["Model A", "model b"], "model_a"), find_column(["Text"], "prompt")
+        >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
         ('Model A', 'Text')
+        >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
+        (None, 'meta.prompt')
     """
-    if name == "prompt":
-        return find_prompts(names)
-    like = [other for other in names if plain_name(other) == plain_name(name) != ""]
+    known = PROMPT_NAMES if name == "prompt" else (plain_name(name) or None,)
+    like = [other for other in names if plain_name(other) in known]
+    like = like or [other for other in names if plain_name(other.rpartition(".")[2]) in known]
     return like[0] if len(like) == 1 else None
 
 
