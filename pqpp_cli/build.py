@@ -75,7 +75,7 @@ class KeepingOptions(Group):
     """What is written beside the scores.
 
     Attributes:
-        keep_images: Names, addresses or pictures of what was judged.
+        keep_images: Names (or addresses) or pictures of what was judged.
         pseudonym_key: Random bytes that number annotators, so that equal votes give equal files
             (default: none).
         license: Licence of the data, like cc-by-4.0; needed for a push to the Hub.
@@ -87,7 +87,7 @@ class KeepingOptions(Group):
     """
 
     TITLE = "what is kept and told"
-    keep_images: str = option("path", choices=("path", "url", "bytes", "none"))
+    keep_images: str = option("path", choices=("path", "bytes", "none"))
     image_dir: str | None = option(None, "folder of the judged images", path="images")
     votes: bool = option(True, "do not keep the votes")
     keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
@@ -201,8 +201,7 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
     from pqpp_files.figures import figures_text
 
     yield from (*built.told, *built.notes)
-    agreement = built.generation and built.generation.trust.agreement
-    if agreement and agreement.figures:
+    if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
         yield from figures_text("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan(keeping.plan_width)

@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, dropwhile, repeat
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +85,9 @@ class Format(ABC):
 
     def place_of(self, row: int) -> str:
         """Say where a row stands, counted from 0."""
-        lines = self._numbered() if self.row_is == "line" else enumerate(repeat(None), 1)
-        number, _ = next(itertools.islice(lines, row + self.above, None))
+        lines = getattr(self, "_numbered", None) if self.row_is == "line" else None
+        number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
-
-    def _numbered(self) -> Iterator[tuple[int, Any]]:
-        """Give each record with the line that it begins on, lines of names first."""
-        return enumerate(repeat(None), 1)
 
     def _take(self, names: Sequence[str]) -> list[str]:
         """Note the names of the columns, and return those to read, also if spelled otherwise."""
@@ -135,8 +131,7 @@ class Text(Format):
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
-            came = "no text came" if self.source.is_standard else "the file is empty"
-            raise FileError(f"{self.path}: {came}; write one on each line")
+            raise FileError(f"{self.path}: the file is empty; write a text on each line")
         return {column: lines}
 
 
@@ -159,9 +154,8 @@ class Separated(Format):
         cells = {name: list(columns[header.index(name)]) for name in taken}
         if self._dialect[0] == ";":
             for name, column in cells.items():
-                if any("," in cell for cell in column) and all(
-                    map(_COMMA_DECIMAL.fullmatch, column)
-                ):
+                has_commas = any("," in cell for cell in column)
+                if has_commas and all(map(_COMMA_DECIMAL.fullmatch, column)):
                     cells[name] = [cell.replace(",", ".") for cell in column]
                     self.assumed["decimal commas"] = None
         return cells
@@ -198,7 +192,7 @@ class Separated(Format):
         return header, rows()
 
     def _numbered(self) -> Iterator[tuple[int, list[str]]]:
-        """See `Format._numbered`."""
+        """Give each record with the line that it begins on, lines of names first."""
         separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
@@ -297,7 +291,7 @@ class JsonLines(Format):
         return self._columns_of(records)
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
-        """See `Format._numbered`; blank lines are none."""
+        """Give the lines that are not blank, each with its number."""
         with self.source.explained(), self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
@@ -329,8 +323,6 @@ class Json(JsonLines):
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         content = self.source.read()
-        if not content.removeprefix(BOM).strip():
-            raise FileError(f"{self.path}: the file is empty; give a JSON list")
         try:
             records = value_parser(as_written)(content, self.path, 1)
         except FileError:
@@ -390,27 +382,18 @@ class Excel(Format):
         with needing(f"reading {self.path}", "excel"):
             from openpyxl import load_workbook
         with explained(f"{self.path}: not an Excel file", "save it as CSV"):
-            content = self.source.read()
-            book, written = (
-                load_workbook(io.BytesIO(content), read_only=True, data_only=is_value)
-                for is_value in (True, False)
-            )
-            tables = {sheet.title: [*sheet.values] for sheet in book.worksheets}
-            sheets = {name: _below_titles(table) for name, table in tables.items()}
-            heads = {name: rows[0] for name, rows in sheets.items() if rows}
-            with_prompts = (name for name, head in heads.items() if find_column(head, "prompt"))
-            sheet = next(with_prompts, book.sheetnames[0])
-            cells = zip(chain(*written[sheet].rows), chain(*tables[sheet]), strict=True)
-            formulas = {cell.coordinate: value for cell, value in cells if cell.data_type == "f"}
-        if {*formulas.values()} == {None}:  # where some have one, others may give nothing
-            where = f"{self.path}, cell {next(iter(formulas))}"
-            raise FileError(f"{where}: a formula without its value; save the file in Excel")
-        if not (rows := sheets[sheet]):
-            raise FileError(f"{self.path}: its first sheet is empty; give a header and rows")
-        if len(sheets) > 1:
-            self.assumed[f"sheet {sheet!r} of {len(sheets)}"] = None
-        taken = self._take(list(filter(None, rows[0])))
-        return {name: [row[rows[0].index(name)] for row in rows[1:]] for name in taken}
+            book = load_workbook(io.BytesIO(self.source.read()), read_only=True, data_only=True)
+            tables = {sheet.title: _below_titles(sheet.values) for sheet in book.worksheets}
+        sheets = {name: rows for name, rows in tables.items() if rows}
+        if not sheets:
+            raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
+        with_prompts = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
+        sheet = next(with_prompts, next(iter(sheets)))
+        if len(tables) > 1:
+            self.assumed[f"sheet {sheet!r} of {len(tables)}"] = None
+        header, *rows = sheets[sheet]
+        taken = self._take(list(filter(None, header)))
+        return {name: [row[header.index(name)] for row in rows] for name in taken}
 
 
 def _below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
@@ -429,8 +412,8 @@ class Stata(Format):
         import pandas as pd
 
         with explained(f"{self.path}: not a file of Stata", "save it as CSV"):
-            table = pd.read_stata(io.BytesIO(self.source.read()), preserve_dtypes=False)
-        table = table.astype(object).where(table.notna(), None)
+            table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
+        table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._take([*map(str, table)])}
 
 

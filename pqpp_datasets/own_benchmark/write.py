@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.kept import (
 )
 from pqpp_datasets.own_benchmark.prompts import split_rule
 from pqpp_datasets.target_columns import Target
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained
 from pqpp_files.figures import figures_text
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.names import how_many
@@ -103,11 +103,8 @@ class Keeping:
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        try:
+        with explained("`pseudonym_key` cannot be read", "name a file of yours", BenchmarkError):
             key = expanded(self.pseudonym_key).read_bytes()
-        except OSError as error:
-            reason = in_a_line(error, named=False)
-            raise BenchmarkError(f"`pseudonym_key`: {reason}; name a file of your own") from None
         if len(key) < _SHORTEST_KEY:
             came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
             raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
@@ -119,10 +116,8 @@ class Keeping:
         """Return the citation, empty where there is none."""
         if self.citation is None:
             return ""
-        try:
+        with explained(f"{self.citation}: not readable", "name a file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BenchmarkError(f"{self.citation}: not readable ({error}); name a file") from None
 
 
 def write_benchmark(

@@ -50,25 +50,6 @@ def test_export(tmp_path, capsys):
     assert "holds other files" in error and error.count("\n") == 1
 
 
-VOTES = "prompt,image,model,annotator,label,source\n" + "".join(
-    f"caption {n},{n}.png,sdxl,ann,{n % 4 - 1},mscoco\n" for n in range(10)
-)
-
-
-def test_build_does_not_remove_its_own_input(tmp_path, capsys):
-    (tmp_path / "votes.csv").write_text(VOTES)
-    out = tmp_path / "out"
-    assert main(["build", "--judgments", str(tmp_path / "votes.csv"), "--output", str(out)]) == 0
-    (tmp_path / "votes.csv").rename(out / "votes.csv")
-    capsys.readouterr()
-    assert main(["build", "--judgments", str(out / "votes.csv"), "--output", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert "holds the input" in error and error.count("\n") == 1
-    assert (out / "votes.csv").read_text() == VOTES
-    shard = out / "data" / "train-00000-of-00001.parquet"
-    assert main(["build", "--judgments", str(shard), "--output", str(out)]) == 2 and shard.exists()
-
-
 def test_select(tmp_path, capsys):
     pytest.importorskip("faiss")
     (tmp_path / "captions.txt").write_text("".join(f"caption {n}\n" for n in range(6)))
@@ -96,10 +77,7 @@ def test_commands_of_the_page_on_votes(real_data, tmp_path, monkeypatch, capsys,
     assert main(words) == 0
     said = capsys.readouterr().out
     assert "written: " in said
-    splits = [
-        *Path(name, "data").glob("t*.parquet"),
-        *Path(name, "data").glob("validation*.parquet"),
-    ]
+    splits = Path(name, "data").glob("*.parquet")
     assert sum(pq.read_metadata(one).num_rows for one in splits) == ROWS[name.removeprefix("my_")]
 
 

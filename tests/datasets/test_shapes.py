@@ -1,5 +1,6 @@
 """Files of judgments in the shapes that people keep: each against pandas, the second try pasted."""
 
+import functools
 import json
 import re
 import shlex
@@ -29,20 +30,26 @@ TABLE = ROWS.drop(columns="fit").rename(columns={"prompt": "Prompt", "quality": 
 LISTS = TABLE.groupby(["Prompt", "image", "model"])["label"].agg(list).reset_index()
 WORDS = TABLE["label"].map(dict(enumerate(["Bad", "Poor", "Fair", "Good", "Excellent"], 1)))
 NUMBERED = [f"{n} - {word}" for n, word in zip(TABLE["label"], WORDS, strict=True)]
-STUDIO = TABLE[["Prompt", "image", "model"]].assign(
-    id=range(120),
-    quality=[f'[{{"rating":{n}}}]' for n in TABLE["label"]],
-    annotator=TABLE["annotator"],
-    annotation_id=0,
-    lead_time=3.5,
-)
 WIDE = LISTS.join(pd.DataFrame(LISTS.pop("label").tolist(), columns=["r1", "r2", "r3"]))
 NESTED = LISTS.assign(label=WIDE[["r1", "r2", "r3"]].to_numpy().tolist())
 
 
-def excel_in_europe(path):
-    half = TABLE.assign(label=TABLE["label"] / 2)
-    half.to_csv(path, sep=";", decimal=",", index=False)
+HALF = TABLE.assign(label=TABLE["label"] / 2)
+STARS = TABLE.assign(stars=[f'[{{"rating":{n}}}]' for n in TABLE["label"]], id=0, lead_time=3.5)
+STARS = STARS.assign(annotation_id=0)
+STARS = STARS[["Prompt", "model", "id", "stars", "annotator", "annotation_id", "lead_time"]]
+FRAMES = {
+    "capitals.csv": TABLE.rename(columns=str.upper),
+    "words.csv": TABLE.assign(label=WORDS),
+    "numbered.csv --labels": TABLE.assign(label=NUMBERED),
+    "cells.csv": NESTED,
+    "questions.csv --question-columns": ROWS,
+    "wide.csv --annotator-columns": WIDE,
+    "scale.csv --scale": TABLE.assign(label=TABLE["label"] * 10),
+    "maker.csv --model-name": TABLE.rename(columns={"model": "x"}),
+    "unnamed.csv --columns": TABLE.rename(columns={"label": "my stars"}),
+    "studio.csv --from-format": STARS,
+}
 
 
 def qualtrics(path):
@@ -59,16 +66,17 @@ def sheets(path):
         book.sheets["votes"]["A1"] = "Votes, May 2024"
 
 
-SHAPES = {  # each writes to a path
-    "semicolon.csv": excel_in_europe,
-    "europe.csv": lambda path: TABLE.to_csv(path, sep=";", index=False, encoding="cp1252"),
+SHAPES = {  # file, and option that its first try prints: what writes it
+    "semicolon.csv --scale": lambda path: HALF.to_csv(path, sep=";", decimal=",", index=False),
+    "europe.csv --encoding": lambda path: TABLE.to_csv(
+        path, sep=";", index=False, encoding="cp1252"
+    ),
     "tabs.tsv": lambda path: TABLE.to_csv(path, sep="\t", index=False),
     "tabs.txt": lambda path: TABLE.to_csv(path, sep="\t", index=False),
     "sheet.xlsx": lambda path: TABLE.to_excel(path, index=False),
     "sheets.xlsx": sheets,
     "marked.csv": lambda path: path.write_text("sep=;\n" + TABLE.to_csv(sep=";", index=False)),
     "blank.csv": lambda path: path.write_text(TABLE.to_csv(index=False) + ",,,,\n" * 3),
-    "capitals.csv": lambda path: TABLE.rename(columns=str.upper).to_csv(path, index=False),
     "utf16.csv": lambda path: TABLE.to_csv(path, index=False, encoding="utf-16"),
     "suffixless": lambda path: TABLE.to_csv(path, index=False),
     "key.json": lambda path: path.write_text(json.dumps({"votes": TABLE.to_dict("records")})),
@@ -77,52 +85,25 @@ SHAPES = {  # each writes to a path
     "columns.json": lambda path: path.write_text(json.dumps(TABLE.to_dict("list"))),
     "pandas.json": lambda path: TABLE.to_json(path),
     "stata.dta": lambda path: TABLE.to_stata(path, write_index=False),
-    "words.csv": lambda path: TABLE.assign(label=WORDS).to_csv(path, index=False),
-    "numbered.csv": lambda path: TABLE.assign(label=NUMBERED).to_csv(path, index=False),
-    "cells.csv": lambda path: NESTED.to_csv(path, index=False),
-    "lists.parquet": lambda path: NESTED.to_parquet(path),
-    "questions.csv": lambda path: ROWS.to_csv(path, index=False),
-    "wide.csv": lambda path: WIDE.to_csv(path, index=False),
-    "qualtrics.csv": qualtrics,
-    "scale.csv": lambda path: TABLE.assign(label=TABLE["label"] * 10).to_csv(path, index=False),
-    "maker.csv": lambda path: TABLE.rename(columns={"model": "x"}).to_csv(path, index=False),
-    "unnamed.csv": lambda path: TABLE.rename(columns={"label": "my stars"}).to_csv(
-        path, index=False
-    ),
-    "studio.csv": lambda path: STUDIO.to_csv(path, index=False),
+    "qualtrics.csv --annotator-columns": qualtrics,
 }
-TRIES = {
-    "europe.csv": "--encoding",
-    "semicolon.csv": "--scale",
-    "scale.csv": "--scale",
-    "questions.csv": "--question-columns",
-}
-TRIES |= {
-    "wide.csv": "--annotator-columns",
-    "maker.csv": "--model-name",
-    "unnamed.csv": "--columns",
-}
-TRIES |= {
-    "qualtrics.csv": "--annotator-columns",
-    "numbered.csv": "--labels",
-    "studio.csv": "--from-format",
-}
+SHAPES |= {name: functools.partial(frame.to_csv, index=False) for name, frame in FRAMES.items()}
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_shape_of_a_table_builds_in_two_tries(tmp_path, capsys, name):
-    SHAPES[name](path := tmp_path / name)
-    words = ["build", str(path), "--output", str(tmp_path / "mine")]
-    if name in TRIES:  # the second is what the first prints
+    file, *option = name.split()
+    SHAPES[name](tmp_path / file)
+    words = ["build", str(tmp_path / file), "--output", str(tmp_path / "mine")]
+    if option:
         assert main(words) == 2
-        said = capsys.readouterr().err
-        pasted = re.search(rf"{TRIES[name]}[ =]('.*?'|(?!ROLE)\S*[^\s,;?])", said)[0]
-        words += shlex.split(pasted)
+        pasted = rf"{option[0]}[ =]('.*?'|(?!ROLE)\S*[^\s,;?])"
+        words += shlex.split(re.search(pasted, capsys.readouterr().err)[0])
     assert main(words) == 0
     rows = pd.concat(pd.read_parquet(part) for part in (tmp_path / "mine/data").glob("*.parquet"))
     found = rows.set_index("prompt").filter(regex="^(?!mean).*_rating$").iloc[:, 0].sort_index()
     expected = ROWS.groupby("prompt")["quality"].mean()
-    factor = {"semicolon.csv": 0.5, "scale.csv": 10}.get(name, 1)
+    factor = {"semicolon.csv": 0.5, "scale.csv": 10}.get(file, 1)
     pd.testing.assert_series_equal(found, factor * expected.sort_index(), check_names=False)
 
 
@@ -161,15 +142,14 @@ def test_people_are_left_out_by_name(tmp_path):
         build(path, scale="likert5", drop_annotators=("dora",))
 
 
-def test_words_of_quality_and_a_prompts_file_that_repeats_itself(tmp_path):
-    words = ["Bad", "Poor", "Fair", "Good", "Excellent"]
-    rows = ROWS.assign(label=[words[n - 1] for n in ROWS["quality"]], prompt_id=ROWS["prompt"])
-    rows.drop(columns="prompt").to_csv(path := tmp_path / "votes.csv", index=False)
-    texts = rows[["prompt_id", "prompt"]]
+def test_a_prompts_file_that_repeats_itself(tmp_path):
+    rows = TABLE.assign(prompt_id=TABLE["Prompt"])
+    rows.drop(columns="Prompt").to_csv(path := tmp_path / "votes.csv", index=False)
+    texts = rows[["prompt_id", "Prompt"]]
     texts.to_csv(tmp_path / "prompts.csv", index=False)
     built = build(path, prompts=str(tmp_path / "prompts.csv"))
     held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
-    pd.concat([texts, texts[:1].assign(prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
+    pd.concat([texts, texts[:1].assign(Prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
     with pytest.raises(BenchmarkError, match=r"row 121: .* as in row 1 with other facts"):
         build(path, prompts=str(tmp_path / "prompts.csv"))
 

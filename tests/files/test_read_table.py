@@ -59,7 +59,6 @@ FILES = {
     "tab.csv": separated("\t"),
     "tab.tsv": separated("\t", "\r\n"),
     "bom.csv": b"\xef\xbb\xbf" + separated(",", "\r\n"),
-    "blank.csv": separated(",").replace(b"\n007", b"\n\n007") + b"\n\n",
     "list.json": b"\xef\xbb\xbf" + json.dumps(ROWS).encode(),
     "lines.jsonl": b"\xef\xbb\xbf\n" + LINES + b"\n\n",
     "table.parquet": parquet(),
@@ -97,12 +96,7 @@ CATS = {"id": ["1", "2"], "prompt": ["a cat", 'a 6" "dog"']}
 PEOPLES = {  # as other programs and people write them
     "parti.tsv": b'id\tprompt\n1\ta cat\n2\ta 6" "dog"\n',
     "quoted.tsv": b'id\tprompt\n1\t"a cat"\n2\t"a 6"" ""dog"""\n',
-    "sep.csv": b'sep=;\r\nid;prompt\r\n1;a cat\r\n2;"a 6"" ""dog"""\r\n',
-    "blank.csv": b'id,prompt\n1,a cat\n2,"a 6"" ""dog"""\n,\n,\n\n',
-    "key.json": json.dumps({"version": "3", "prompts": [{"id": "1", "prompt": "a cat"}]}).encode(),
-    "keyed.json": json.dumps({"0": {"id": "1", "prompt": "a cat"}}).encode(),
     "one.json": json.dumps({"id": "1", "prompt": "a cat"}).encode(),
-    "sheet.xlsx": excel([{"id": "1", "prompt": "a cat"}], (None, None), ("2", 'a 6" "dog"')),
 }
 
 
@@ -110,7 +104,6 @@ PEOPLES = {  # as other programs and people write them
 def test_files_as_people_keep_them(tmp_path, monkeypatch, name):
     (tmp_path / name).write_bytes(PEOPLES[name])
     table = read_table(tmp_path / name)
-    table.columns.pop("key", None)
     assert table.columns == {key: column[: len(table)] for key, column in CATS.items()}
     if "json" in name:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PEOPLES[name])))
@@ -176,11 +169,9 @@ def test_what_is_assumed_is_told_in_one_line(tmp_path, caplog):
     read_table(path).numbers("label")
     read_table(path)["prompt"]
     read_columns(path, ["prompt", "label"])
-    told = [line.rpartition(": read as ")[2] for line in caplog.messages]
-    assert told[0] == "semicolon-separated, decimal commas"
-    assert {*map(frozenset, (line.split(", ") for line in told[1:]))} == {
-        frozenset(["semicolon-separated", "decimal commas", "column Caption"])
-    }
+    told = [sorted(line.rpartition(": read as ")[2].split(", ")) for line in caplog.messages]
+    commas = ["decimal commas", "semicolon-separated"]
+    assert told == [commas, ["column Caption", *commas], ["column Caption", *commas]]
 
 
 @given(
@@ -325,7 +316,6 @@ FAULTS = {
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
     "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without its mark; "),
     "two bytes.txt": ("a cat\n".encode("utf-16-be"), "line 1: UTF-16 without its mark; "),
-    "formula.xlsx": (excel([{"a": "x", "b": "=1+1"}]), "cell B2: a formula without its value"),
     "a.ods": (b"", "files of type '.ods' are not read; use one of .txt, no suffix, .csv"),
 }
 
