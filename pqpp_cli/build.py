@@ -122,7 +122,7 @@ class Build(
       pqpp build --from label-studio export.json --columns prompt=caption --output b
       pqpp build --from pickapic train.parquet --output b
 
-    Files are CSV, TSV, JSON, JSONL, Parquet or Excel, named by what they are, with the columns
+    Files are CSV, TSV, JSON, JSONL, Parquet, Excel or Stata, named by what they are, with columns
       judgments: prompt, image, model, label; annotator (who voted), control (true where a member
                  of the control group did), seconds (how long it took). A label in JSON may be a
                  list of votes, or an object of model to votes. `score` (and deviation) in place of

@@ -1,4 +1,4 @@
-"""Reading a table that a user has: CSV, TSV, JSON, JSON Lines, Parquet or plain text, all alike.
+"""Reading a table that a user has, in any of `FORMATS` of `pqpp_files.table_formats`, all alike.
 
 The only reader of such files in this project. Cells of CSV are text and stay as they are written,
 ids in them too; `Table.values` says which columns hold numbers. Cells of JSON and Parquet are what
@@ -152,8 +152,8 @@ def read_table(
 
     The name tells the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as the header
     says, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, an object of
-    objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (the first sheet) and
-    `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
+    objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (a sheet), `.dta` (Stata)
+    and `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
     standard input, and `-.csv` is it as CSV. What the file leaves open and is assumed is logged.
 
     Args:

@@ -32,6 +32,7 @@ GUESSED = {
 }
 
 
+@pytest.mark.filterwarnings("error")  # with one vote an image nobody agrees with anybody
 @pytest.mark.parametrize("name", GUESSED)
 def test_a_scale_is_guessed_and_said(tmp_path, name):
     built, _ = labelled(tmp_path / "v.csv", *GUESSED[name])
