@@ -336,11 +336,7 @@ def _worker_answers(given: dict[str, Any], where: str) -> dict[str, Any]:
     return answers
 
 
-_PICKAPIC = {
-    **{"prompt": "caption", "annotator": "user_id", "choice": "label_0"},
-    **{"model_a": "model_0", "model_b": "model_1"},
-    **{"image_a": "image_0_uid", "image_b": "image_1_uid"},
-}
+_PICKAPIC: dict[str, str] = WORDS["pickapic"]
 
 
 def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:

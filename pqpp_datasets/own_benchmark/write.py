@@ -17,6 +17,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.kept import (
     judged_by_pairs,
@@ -40,8 +41,7 @@ ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", 
 _BINS = 12
 _FLAGGED_NAMED = 20
 
-_PQPP_NAMES: dict[float, str] = {2: "high relevance", 1: "low relevance", 0: "no relevance"}
-_PQPP_NAMES[-1] = "unrealistic"
+_PQPP_NAMES = {value: word for word, value in WORDS["scales"]["pqpp"].items() if word[-1].isalpha()}
 _SHORTEST_KEY = 16
 _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
