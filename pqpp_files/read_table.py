@@ -182,7 +182,7 @@ def read_table(
     """
     source = source_of(path, columns, plain, kinds)
     source.has_header = header
-    cells = source.wanted_columns()
+    cells = source.columns()
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _no_column(source, missing, remedy)

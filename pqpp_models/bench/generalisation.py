@@ -354,7 +354,7 @@ def read_set(text: str, split: str | None = None) -> ScoredPrompts:
     if not names_input(path) and (Path(path).is_dir() or not Path(path).suffix):
         data = Split.of(load_benchmark(path, split=split), Path(path).name)
         return sets_of(data, data.targets(column))[0]
-    table = read_table(path, ["prompt", column])
+    table = read_table(path)
     pairs = zip(table.texts("prompt"), table.numbers(column), strict=True)
     rows = [{"prompt": prompt, column: score} for prompt, score in pairs]
     target = column if is_target(column) else None
