@@ -383,7 +383,7 @@ class Excel(Format):
             from openpyxl import load_workbook
         with explained(f"{self.path}: not an Excel file", "save it as CSV"):
             book = load_workbook(io.BytesIO(self.source.read()), read_only=True, data_only=True)
-            tables = {sheet.title: _below_titles(sheet.values) for sheet in book.worksheets}
+            tables = {sheet.title: below_titles(sheet.values) for sheet in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
@@ -396,8 +396,13 @@ class Excel(Format):
         return {name: [row[header.index(name)] for row in rows] for name in taken}
 
 
-def _below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Return the rows of a sheet that are not blank, from the names of the columns on."""
+def below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the rows of a sheet that are not blank, from the names of the columns on.
+
+    Example:
+        >>> below_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
+        [['prompt', '7'], ('a cat', 1)]
+    """
     filled = [(row, sum(cell is not None for cell in row)) for row in table]
     least = min(2, max((number for _, number in filled), default=0))
     rows = [row for row, number in dropwhile(lambda one: one[1] < least, filled) if number]

@@ -371,7 +371,15 @@ def _refuse_columns(
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
-        votes = _columns_of_votes(table, names, options)
+        others = [name for name in names if name not in (*ROLES, *options.columns.values())]
+        votes = []
+        with suppress(FileError):
+            cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
+            for name, column in cells.items():  # whose cells are labels of a known scale, or blank
+                labels = {str(cell) for cell in column} - {"", "None"}
+                values = [map(scale.value_of, labels) for scale in SCALES.values()]
+                is_known = any(all(map(math.isfinite, some)) for some in values)
+                votes += [name] if is_known and len(labels) > 1 else []
         if len(votes) == 1:
             usual = {"label": votes[0], **usual}
         beside = {"annotators": "annotator", "models": "model", "questions": ""}
@@ -398,21 +406,6 @@ def _refuse_columns(
     if kind == "judgments" and "label" in table.rows:
         label_values(table, "label", scale_of_votes(table, options), options.blank)
     table.raise_faults()
-
-
-def _columns_of_votes(table: LongTable, names: Sequence[str], options: BuildOptions) -> list[str]:
-    """Return the columns of a file whose cells are all labels of one known scale, or blank."""
-    others = [name for name in names if name not in (*ROLES, *options.columns.values())]
-    found = []
-    with suppress(FileError):
-        cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
-        for name, column in cells.items():
-            labels = {str(cell) for cell in column} - {"", "None"}
-            is_known = any(
-                all(map(math.isfinite, map(scale.value_of, labels))) for scale in SCALES.values()
-            )
-            found += [name] if is_known and len(labels) > 1 else []
-    return found
 
 
 def _text_of(value: Any) -> str:

@@ -236,9 +236,10 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
     marks = shlex.quote(",".join(label.strip() for label in odd))
     remedy = f"give `scale` LOW..HIGH, or `missing`={marks} if that is no vote"
     if len(odd) > len(labels) / 2:  # else mistyped
-        remedy = (
-            f"give `scale` {_range_of(keys)}, or say what each means: {_map_of(labels, _number_in)}"
-        )
+        found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
+        numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
+        told = _map_of(labels, numbers.__getitem__)
+        remedy = f"give `scale` {_range_of(keys)}, or say what each means: {told}"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
@@ -257,12 +258,6 @@ def _side_in(text: str) -> float | str:
     known = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {known[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in known}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
-
-
-def _number_in(text: str) -> float | str:
-    """Guess the number that a label means, for the user to check, else ?."""
-    found = re.search(r"-?[0-9]+([.][0-9]+)?", text)
-    return float(found[0]) if found else "?"
 
 
 def _map_of(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
