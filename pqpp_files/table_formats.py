@@ -131,7 +131,7 @@ class Text(Format):
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
-            raise FileError(f"{self.path}: the file is empty; write a text on each line")
+            raise FileError(f"{self.path}: it is empty; write a text on each line")
         return {column: lines}
 
 

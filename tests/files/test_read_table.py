@@ -302,7 +302,7 @@ FAULTS = {
     "empty.csv": (b"", "the file is empty"),
     "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) stand where the names"),
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
-    "empty.txt": (b"", "the file is empty"),
+    "empty.txt": (b"", "it is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
     "number.json": (b"1", "expected a list of values or of objects"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
