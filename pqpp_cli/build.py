@@ -75,7 +75,7 @@ class KeepingOptions(Group):
     """What is written beside the scores.
 
     Attributes:
-        keep_images: Names, addresses or pictures of the rated images.
+        keep_images: Names (or addresses) or pictures of the rated images.
         pseudonym_key: File of random bytes that number the annotators, so that equal votes give
             equal files (default: none).
         license: Licence of the data, like cc-by-4.0; needed for a push to the Hub.
@@ -87,7 +87,7 @@ class KeepingOptions(Group):
     """
 
     TITLE = "what is kept and told"
-    keep_images: str = option("path", choices=("path", "url", "bytes", "none"))
+    keep_images: str = option("path", choices=("path", "bytes", "none"))
     image_dir: str | None = option(None, "folder of the judged images", path="images")
     votes: bool = option(True, "do not keep the votes")
     keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
@@ -122,7 +122,7 @@ class Build(
       pqpp build --from label-studio export.json --columns prompt=caption --output b
       pqpp build --from pickapic train.parquet --output b
 
-    Files are CSV, TSV, JSON, JSONL, Parquet or Excel, named by what they are, with the columns
+    Files are CSV, TSV, JSON, JSONL, Parquet, Excel or Stata, named by what they are, with columns
       judgments: prompt, image, model, label; annotator (who voted), control (true where a member
                  of the control group did), seconds (how long it took). A label in JSON may be a
                  list of votes, or an object of model to votes. `score` (and deviation) in place of
@@ -201,7 +201,7 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
     from pqpp_files.figures import figures_text
 
     yield from (*built.told, *built.notes)
-    if agreement := built.generation and built.generation.trust.agreement:
+    if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
         yield from figures_text("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan(keeping.plan_width)

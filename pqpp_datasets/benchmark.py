@@ -10,16 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from pqpp_datasets.target_columns import Target, as_tuple, tell
+from pqpp_files.foreign.json_values import read_json
 
 # The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
 # (a benchmark's home where the licence has none).
-LICENCES = {
-    "CC BY 4.0": ("cc-by-4.0", "https://creativecommons.org/licenses/by/4.0/"),
-    "MIT": ("mit", "https://opensource.org/license/mit"),
-    "Apache-2.0": ("apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
-    "not published": ("other", ""),
-    "not stated in the repository": ("other", ""),
-}
+LICENCES = read_json(Path(__file__).with_name("licences.json"))
 
 
 def features_of(

@@ -23,6 +23,7 @@ from pqpp_datasets.benchmark import named_files, published
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, damaged, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
 
@@ -34,10 +35,8 @@ if TYPE_CHECKING:
 # `image_4.png`, `image_5.png` (SDXL), `image_6.png` (the MS COCO image), `image_7.png` and
 # `image_8.png` (GLIDE). A DrawBench folder has no reference image: 4, 5 are SDXL's and 6, 7
 # GLIDE's; it is `drawbench/<index>/` or, where no MS COCO folder has that number, `<index>/`.
-_NUMBERS = {
-    "mscoco": {"sdxl_images": (4, 5), "glide_images": (7, 8), "reference_image": (6,)},
-    "drawbench": {"sdxl_images": (4, 5), "glide_images": (6, 7), "reference_image": ()},
-}
+_KNOWN = read_json(Path(__file__).with_name("pqpp_files.json"))
+_NUMBERS: dict[str, dict[str, list[int]]] = _KNOWN["images"]
 _IDENTITY = ("source", "prompt_id", "image_id")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
@@ -111,24 +110,10 @@ _ID = Column("int64", 0, 2**53)
 _SOURCE = Column("string", values=("mscoco", "drawbench"))
 
 # Our column -> theirs, in the one file a split of v1.0.
-_V1_0_COLUMNS = {
-    "glide_hbpp": "glide_score",
-    "sdxl_hbpp": "sdxl_score",
-    "mean_hbpp": "avg_generative_score",
-    "clip_p10": "clip_pk",
-    "blip2_p10": "blip2_pk",
-    "mean_p10": "retrieval_avg_pk",
-    "clip_rr": "clip_rr",
-    "blip2_rr": "blip2_rr",
-    "mean_rr": "retrieval_avg_rr",
-}
-_GENERATION = {"mean": "average", "glide": "glide", "sdxl": "sdxl"}
-_RETRIEVAL = {
-    "mean": "average/average_{}.csv",
-    "clip": "clip/clip_retrieval_{}_results.csv",
-    "blip2": "blip2/blip2_retrieval_{}_results.csv",
-}
-_CATEGORIES = "dataset/generative/drawbench/drawbench_generative_task_average_score_gt.csv"
+_V1_0_COLUMNS: dict[str, str] = _KNOWN["v1.0"]
+_GENERATION, _RETRIEVAL, _CATEGORIES = (
+    _KNOWN[name] for name in ("generation", "retrieval", "categories")
+)
 # A published mean that is further than this from the mean of its parts is no matter of rounding.
 _ROUNDING = 1e-6
 

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.benchmark import features_of, published
+from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.pqpp import SPLITS, files_v1_0, short_name
 from pqpp_datasets.restricted_pickle import read_pickle
-from pqpp_datasets.tables import Column, damaged, read_csv
-from pqpp_files.errors import in_a_line
+from pqpp_datasets.tables import REMEDY, Column, damaged, read_csv
+from pqpp_files.errors import explained
 
 _V1_1_PICKLE = "dataset/retrieval/ground_truth/retrieval_{}_gt.pickle"
 _V1_1_GENERATION = "dataset/generative/ground_truth/average/average_{}.csv"
@@ -73,10 +74,8 @@ def _is_v1_0(folder: Path) -> bool:
 @functools.lru_cache(maxsize=1)  # one file serves three splits
 def _lists_of(path: Path, modified: int) -> list[list[int]]:
     if path.suffix == ".parquet":
-        try:
+        with explained(f"{path}: damaged", REMEDY, BenchmarkError):
             table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
-        except (pa.ArrowInvalid, OSError) as error:
-            raise damaged(path, in_a_line(error, named=False)) from None
         if set(table.column_names) != {"query_index", "image_ids"}:
             raise damaged(path, "expected the columns query_index and image_ids")
         table = table.sort_by("query_index")

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import features_of, named_files, published
 from pqpp_datasets.tables import Column, damaged, read_csv, read_form
 from pqpp_datasets.target_columns import exact_mean, targets_for
+from pqpp_files.foreign.json_values import read_json
 
 _RANGE = (1.0, 5.0)  # of ratings
 
@@ -61,14 +62,7 @@ def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The generators
 # are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
 # Our name of a generator -> the file's.
-GENAI_MODELS = {
-    "dalle_3": "DALLE_3",
-    "midjourney_6": "Midjourney_6",
-    "sdxl_turbo": "SDXL_Turbo",
-    "sdxl_base": "SDXL_Base",
-    "deepfloyd": "DeepFloyd_I_XL_v1",
-    "sd_2_1": "SDXL_2_1",
-}
+GENAI_MODELS, T2V_MODELS = read_json(Path(__file__).with_name("rated_models.json")).values()
 
 _GENAI_FILE = "genai_image.json"
 _GENAI_SCHEMA = pa.schema(
@@ -118,7 +112,6 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # are
 # prompts of DrawBench, too. The prompts 47, 195, 197 and 225 also stand in studies that predictors
 # are measured on: leave them out of a training.
-T2V_MODELS = ("floor33", "gen2", "modelscope", "pika", "zeroscope")
 
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
 _T2V_SCHEMA = pa.schema(

@@ -12,7 +12,6 @@ from types import ModuleType
 import numpy as np
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array
 from pqpp_hub.pull import cached_if_unreachable
@@ -104,13 +103,7 @@ def require_faiss() -> ModuleType:
 
 def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """Read embeddings, one row per caption, from a `.npy` file without objects."""
-    path = Path(path)
-    if not path.is_file():
-        raise BenchmarkError(f"{path}: no such file; name the .npy of the embeddings")
-    try:
-        points = load_array(path)
-    except FileError as error:
-        raise BenchmarkError(str(error)) from None
+    points = load_array(path, BenchmarkError)
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
         came = f"{points.dtype} of shape {points.shape} came"
         raise BenchmarkError(f"{path}: {came}, expected numbers of ({captions}, dimensions)")

@@ -4,10 +4,11 @@ No cell is ever guessed, dropped or turned into a missing value. What a JSON fil
 in `forms.schema.json`, by the name of its form.
 """
 
+import contextlib
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,9 +82,13 @@ def damaged(where: object, what: object) -> BenchmarkError:
     return BenchmarkError(f"{where}: {what}; {REMEDY}")
 
 
-def not_as_published(error: FileError) -> BenchmarkError:
-    """Return a reader's error with the remedy of a published file in the place of its own."""
-    return BenchmarkError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}")
+@contextlib.contextmanager
+def as_published() -> Iterator[None]:
+    """Put the remedy of a published file in the place of a reader's own."""
+    try:
+        yield
+    except FileError as error:
+        raise BenchmarkError(f"{str(error).rpartition('; ')[0] or error}; {REMEDY}") from None
 
 
 def require_file(path: Path) -> None:
@@ -119,10 +124,8 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         {'score': [1.5]}
     """
     require_file(path)
-    try:
+    with as_published():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
-    except FileError as error:
-        raise not_as_published(error) from None
     if not len(table):
         raise damaged(f"{path}, line 2", "no row follows the header")
     read: dict[str, pa.Array] = {}
@@ -153,10 +156,8 @@ def read_text(path: Path) -> str:
         BenchmarkError: If a byte is no UTF-8; names the line.
     """
     require_file(path)
-    try:
+    with as_published():
         return text_of(path.read_bytes(), str(path))
-    except FileError as error:
-        raise not_as_published(error) from None
 
 
 def read_form(path: Path, form: str) -> Any:
@@ -219,7 +220,5 @@ def parse_published(text: str, name: str, line: int = 1) -> Any:
     Raises:
         BenchmarkError: If it is no JSON or a key stands twice in one object.
     """
-    try:
+    with as_published():
         return _PARSE(text.encode(), name, line)
-    except FileError as error:
-        raise not_as_published(error) from None

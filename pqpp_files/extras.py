@@ -33,7 +33,7 @@ def extra_of(package: str) -> str | None:
         >>> extra_of("torch"), extra_of("numpy")
         ('models', None)
     """
-    return next((extra for extra, brought in _EXTRAS.items() if package in brought.split()), None)
+    return next((extra for extra, brought in _EXTRAS.items() if package in brought), None)
 
 
 def install_command(extra: str) -> str:

@@ -126,7 +126,7 @@ def figure_text(value: Any, digits: int = 3) -> str:
         return ""
     if isinstance(value, tuple):
         rate, low, high = map(figure_text, value)
-        return f"{rate} {low}-{high}"
+        return f"{rate} {low} to {high}" if low.startswith("-") else f"{rate} {low}-{high}"
     if isinstance(value, float):
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000
         text = text[: len(text) - digits + 3] + text[len(text) - digits + 3 :].rstrip("0")

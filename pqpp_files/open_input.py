@@ -17,7 +17,6 @@ _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How such text begins."""
 _MOST = 1 << 30
-_BINARY = (".parquet", ".xlsx")
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
@@ -75,9 +74,9 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
-        by_name = "name its encoding by --encoding, like latin-1 or utf-16"
+        by_name = "name its encoding, which is --encoding cp1252 where Excel wrote it"
         self.remedy = "convert the file" if encoding is None else by_name
-        self._is_utf_8 = self.suffix in _BINARY
+        self._is_utf_8 = self.suffix in (".parquet", ".xlsx", ".dta")
         self._data: bytes | None = None  # of what can be read only once, or was in another encoding
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:

@@ -21,7 +21,6 @@ _SIGNS = {
     b"SQLite format 3": "SQLite",
 }
 """What the first bytes of a file that is no text say."""
-_HEAD = 4096
 _TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet)(?:\.gz)?", re.IGNORECASE)
 
 
@@ -170,7 +169,7 @@ def file_kind(path: str | os.PathLike[str]) -> str | None:
     """
     try:
         with Path(path).open("rb") as file:
-            head = file.read(_HEAD)
+            head = file.read(4096)
     except OSError:
         return None
     for sign, kind in _SIGNS.items():

@@ -1,4 +1,4 @@
-"""Reading a table that a user has: CSV, TSV, JSON, JSON Lines, Parquet or plain text, all alike.
+"""Reading a table that a user has, in any of `FORMATS` of `pqpp_files.table_formats`, all alike.
 
 The only reader of such files in this project. Cells of CSV are text and stay as they are written,
 ids in them too; `Table.values` says which columns hold numbers. Cells of JSON and Parquet are what
@@ -8,7 +8,7 @@ the file says.
 import functools
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,10 @@ from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
 from pqpp_files.table_formats import (
     ADDED,
-    PROMPT_NAMES,
     UNNAMED,
     Columns,
     Format,
+    find_column,
     inner_columns,
     source_of,
     spread,
@@ -58,17 +58,25 @@ class Table:
         return self.columns[self.find(name)]
 
     def find(self, name: str) -> str:
-        """Return the name of a column; that of prompts may also be the only usual one.
+        """Return the name of a column as the file has it, as of `find_column`.
+
+        A name with dots may be within the objects of another column, and is then one too.
 
         Raises:
             FileError: There is no such column.
         """
-        if name in self.columns:
-            return name
-        usual = find_prompts(self.columns) if name == "prompt" else None
-        if usual is None:
-            raise _no_column(self._source, [name], self._remedy)
-        say_assumed(self.path, f"column {usual}")
+        usual, source = name, self._source
+        if name not in self.columns:
+            firsts = {n: next(filter(None, cells), None) for n, cells in self.columns.items()}
+            objects = {n: one for n, one in firsts.items() if isinstance(one, dict)}
+            names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
+            usual = find_column(names, name) or name
+            if usual not in names:
+                raise _no_column(source, [name], self._remedy)
+            self.columns |= inner_columns(self.columns, [usual])
+            source.assumed |= {f"column {usual}": None} if usual != name else {}
+        say_assumed(self.path, *source.assumed)
+        source.assumed.clear()
         return usual
 
     def place_of(self, row: int) -> str:
@@ -125,21 +133,11 @@ class Table:
         return FileError(f"{self.place_of(row)}: {name} is {cell!r:.60}, expected {needed}")
 
 
-def find_prompts(names: Iterable[str]) -> str | None:
-    """Return the only column that has a usual name of prompts, None where there is no or another.
-
-    Example:
-        >>> find_prompts(["id", "Caption"]), find_prompts(["text", "query"])
-        ('Caption', None)
-    """
-    usual = [name for name in names if name.strip().lower() in PROMPT_NAMES]
-    return usual[0] if len(usual) == 1 else None
-
-
 @functools.cache
-def say_assumed(path: str, assumed: str) -> None:
-    """Log once what a file was taken for."""
-    logging.getLogger(__name__).warning("%s: read as %s", path, assumed)
+def say_assumed(path: str, *assumed: str) -> None:
+    """Log once, in a line, what a file was taken for, if for anything."""
+    if assumed:
+        logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
 
 
 def read_table(
@@ -154,8 +152,8 @@ def read_table(
 
     The name tells the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as the header
     says, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, an object of
-    objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (the first sheet) and
-    `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
+    objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (a sheet), `.dta` (Stata)
+    and `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
     standard input, and `-.csv` is it as CSV. What the file leaves open and is assumed is logged.
 
     Args:
@@ -185,8 +183,6 @@ def read_table(
     source = source_of(path, columns, plain, kinds)
     source.has_header = header
     cells = source.columns()
-    if source.assumed:
-        say_assumed(source.path, ", ".join(source.assumed))
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _no_column(source, missing, remedy)
@@ -221,16 +217,15 @@ def read_columns(
         encoding: As for `Input`.
 
     Returns:
-        The columns that are there, and the names of all columns of the file.
+        The columns that are there, also if spelled otherwise, and the names of all columns.
 
     Raises:
         FileError: As of `read_table`, or a cell is a list or an object.
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = source_of(Input(path, False, encoding), (*columns, *outer), None, kinds)
-    cells = source.columns(as_written=True)
-    if source.assumed:
-        say_assumed(source.path, ", ".join(source.assumed))
+    cells = source.wanted_columns(as_written=True)
+    say_assumed(source.path, *source.assumed)
     cells = inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else spread(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
@@ -248,10 +243,8 @@ def read_columns(
 def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
-    meant = [name for name in source.names if name.strip().lower() in missing]
-    like = f", did you mean {' or '.join(map(repr, meant))}" if meant else ""
     what = ", ".join(map(repr, missing))
-    return FileError(f"{where}: no column {what} among {known}{like}; {remedy}")
+    return FileError(f"{where}: no column {what} among {known}; {remedy}")
 
 
 def _number(cell: Any) -> float:

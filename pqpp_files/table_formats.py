@@ -12,6 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ ROW = "the row"
 ADDED = (PLACE, KEY, ROW)
 """The columns that values of lists and objects bring, each of which becomes a row of its own."""
 UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
-SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """How columns of prompts are called, in small letters."""
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
@@ -46,16 +47,19 @@ class Format(ABC):
 
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
+        above: How many lines of names stand above the rows.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
+        read_as: Column that is read in place of a wanted one, to that one's name.
         assumed: What the file does not say and was taken for granted, for the user to know.
     """
 
     row_is = "row"
     is_text = False
     errors = "strict"
+    above = 0
     has_header: bool | None = None
     index: Sequence[str] | range = ()
 
@@ -64,6 +68,12 @@ class Format(ABC):
         self.path = source.name
         self.names: list[str] = []
         self.assumed: dict[str, None] = {}
+        self.read_as: dict[str, str] = {}
+
+    def wanted_columns(self, as_written: bool = False) -> Columns:
+        """Return the columns as `columns` does, by the names that are wanted."""
+        cells = self.columns(as_written)
+        return {self.read_as.get(name, name): column for name, column in cells.items()}
 
     @abstractmethod
     def columns(self, as_written: bool = False) -> Columns:
@@ -75,11 +85,19 @@ class Format(ABC):
 
     def place_of(self, row: int) -> str:
         """Say where a row stands, counted from 0."""
-        return f"{self.path}, {self.row_is} {row + 1}"
+        lines = getattr(self, "_numbered", None) if self.row_is == "line" else None
+        number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
+        return f"{self.path}, {self.row_is} {number}"
 
     def _take(self, names: Sequence[str]) -> list[str]:
-        """Note the names of the columns, and return those to read."""
+        """Note the names of the columns, and return those to read, also if spelled otherwise."""
         taken = [name for name in names if self.wanted is None or name in self.wanted]
+        for name in dict.fromkeys(self.wanted or ()):
+            other = None if name in names else find_column(names, name)
+            if other and other not in taken:
+                self.read_as[other] = name
+                self.assumed[f"column {other}"] = None
+                taken.append(other)
         twice = [name for name in taken if taken.count(name) > 1]
         if twice:
             raise FileError(f"{self.path}: duplicate column {twice[0]!r}; rename or remove one")
@@ -113,8 +131,7 @@ class Text(Format):
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
-            came = "no text came" if self.source.is_standard else "the file is empty"
-            raise FileError(f"{self.path}: {came}; write one on each line")
+            raise FileError(f"{self.path}: it is empty; write a text on each line")
         return {column: lines}
 
 
@@ -125,7 +142,9 @@ class Separated(Format):
     others it is no row.
     """
 
+    row_is = "line"
     is_text = True
+    above = 1
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -135,9 +154,8 @@ class Separated(Format):
         cells = {name: list(columns[header.index(name)]) for name in taken}
         if self._dialect[0] == ";":
             for name, column in cells.items():
-                if any("," in cell for cell in column) and all(
-                    map(_COMMA_DECIMAL.fullmatch, column)
-                ):
+                has_commas = any("," in cell for cell in column)
+                if has_commas and all(map(_COMMA_DECIMAL.fullmatch, column)):
                     cells[name] = [cell.replace(",", ".") for cell in column]
                     self.assumed["decimal commas"] = None
         return cells
@@ -149,11 +167,11 @@ class Separated(Format):
             FileError: The names are all numbers, so that they are probably a row, or a record is
                 damaged or has another number of cells than the header.
         """
-        records = (record for _, record in self._records())
+        records = (record for _, record in self._numbered())
         header = next(records)
         if self.has_header is False:
-            names = list(map(str, range(1, len(header) + 1)))
-            return names, itertools.chain([header], records)
+            self.above, names = 0, list(map(str, range(1, len(header) + 1)))
+            return names, chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
             otherwise = ", or read them by `no_header`" if self.has_header else ""
@@ -161,10 +179,20 @@ class Separated(Format):
                 f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
                 f"the columns belong; write a line of names above them{otherwise}"
             )
-        return header, records
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Give each record with the line that it begins on, header first."""
+        def rows() -> Iterator[list[str]]:
+            further = list(itertools.islice(records, 2))
+            if len(further) == 2 and all(cell.startswith('{"ImportId"') for cell in further[1]):
+                self.assumed["Qualtrics with three lines of names"] = None
+                self.above = 3
+            else:
+                yield from further
+            yield from records
+
+        return header, rows()
+
+    def _numbered(self) -> Iterator[tuple[int, list[str]]]:
+        """Give each record with the line that it begins on, lines of names first."""
         separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
@@ -181,7 +209,7 @@ class Separated(Format):
                 elif record and len(record) != width:
                     raise FileError(
                         f"{self.path}, line {line}: {len(record)} cells, but the header has "
-                        f"{width} (a cut file, or a cell that holds {SEPARATORS[separator]}, "
+                        f"{width} (a cut file, or a cell that holds a {SEPARATORS[separator]}, "
                         "which separates cells: put it in quotes)"
                     )
                 elif not any(record):
@@ -195,12 +223,6 @@ class Separated(Format):
         except csv.Error as error:
             reason = "a quote opens and never closes" if "end of data" in str(error) else error
             raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
-
-    def place_of(self, row: int) -> str:
-        """See `Format.place_of`."""
-        above = self.has_header is not False
-        line, _ = next(itertools.islice(self._records(), row + above, None))
-        return f"{self.path}, line {line}"
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
@@ -233,10 +255,12 @@ class Separated(Format):
             return is_tab, sum(name in names for name in self.wanted or ()), len(names)
 
         separator = max(headers, key=fitness, default=",")
+        if separator != ("\t" if self.source.suffix == ".tsv" else ","):
+            self.assumed[f"{SEPARATORS[separator]}-separated"] = None
         fits = separator != "\t" or self._is_table(csv.QUOTE_MINIMAL)
         if fits or not self._is_table(csv.QUOTE_NONE):
             return separator, csv.QUOTE_MINIMAL, 1
-        self.assumed["unquoted cells"] = None
+        self.assumed["unquoted"] = None
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
@@ -255,6 +279,8 @@ def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_M
 
 class JsonLines(Format):
     """A JSON value a line; blank lines are no rows."""
+
+    row_is = "line"
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -288,23 +314,15 @@ class JsonLines(Format):
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
         return {name: [record.get(name) for record in records] for name in taken}
 
-    def place_of(self, row: int) -> str:
-        """See `Format.place_of`."""
-        number, _ = next(itertools.islice(self._numbered(), row, None))
-        return f"{self.path}, line {number}"
-
 
 class Json(JsonLines):
     """A JSON list of records, alone or under a key, an object of them or of columns, or lines."""
 
     row_is = "record"
-    place_of = Format.place_of
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         content = self.source.read()
-        if not content.removeprefix(BOM).strip():
-            raise FileError(f"{self.path}: the file is empty; give a JSON list")
         try:
             records = value_parser(as_written)(content, self.path, 1)
         except FileError:
@@ -354,34 +372,54 @@ class Parquet(Format):
 
 
 class Excel(Format):
-    """The first sheet of an Excel file; blank rows are no rows."""
+    """The first sheet of an Excel file that has prompts, else the first.
+
+    Blank rows are no rows, nor are titles, which stand alone above the others.
+    """
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         with needing(f"reading {self.path}", "excel"):
             from openpyxl import load_workbook
         with explained(f"{self.path}: not an Excel file", "save it as CSV"):
-            content = self.source.read()
-            book, written = (
-                load_workbook(io.BytesIO(content), read_only=True, data_only=is_value)
-                for is_value in (True, False)
-            )
-            table = [*book.worksheets[0].values]
-            rows = [row for row in table if any(cell is not None for cell in row)]
-            both = zip(
-                itertools.chain(*written.worksheets[0].rows), itertools.chain(*table), strict=True
-            )
-            formulas = {cell.coordinate: value for cell, value in both if cell.data_type == "f"}
-        if {*formulas.values()} == {None}:  # where some have one, others may give nothing
-            where = f"{self.path}, cell {next(iter(formulas))}"
-            raise FileError(f"{where}: a formula without its value; save the file in Excel")
-        if not rows:
-            raise FileError(f"{self.path}: its first sheet is empty; give a header and rows")
-        if len(book.sheetnames) > 1:
-            self.assumed[f"sheet {book.sheetnames[0]!r} of {len(book.sheetnames)}"] = None
-        header = ["" if cell is None else str(cell) for cell in rows[0]]
+            book = load_workbook(io.BytesIO(self.source.read()), read_only=True, data_only=True)
+            tables = {sheet.title: below_titles(sheet.values) for sheet in book.worksheets}
+        sheets = {name: rows for name, rows in tables.items() if rows}
+        if not sheets:
+            raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
+        with_prompts = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
+        sheet = next(with_prompts, next(iter(sheets)))
+        if len(tables) > 1:
+            self.assumed[f"sheet {sheet!r} of {len(tables)}"] = None
+        header, *rows = sheets[sheet]
         taken = self._take(list(filter(None, header)))
-        return {name: [row[header.index(name)] for row in rows[1:]] for name in taken}
+        return {name: [row[header.index(name)] for row in rows] for name in taken}
+
+
+def below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the rows of a sheet that are not blank, from the names of the columns on.
+
+    Example:
+        >>> below_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
+        [['prompt', '7'], ('a cat', 1)]
+    """
+    filled = [(row, sum(cell is not None for cell in row)) for row in table]
+    least = min(2, max((number for _, number in filled), default=0))
+    rows = [row for row, number in dropwhile(lambda one: one[1] < least, filled) if number]
+    return [["" if name is None else str(name) for name in row] for row in rows[:1]] + rows[1:]
+
+
+class Stata(Format):
+    """A file of Stata, whose labels are read in place of its numbers."""
+
+    def columns(self, as_written: bool = False) -> Columns:
+        """See `Format.columns`."""
+        import pandas as pd
+
+        with explained(f"{self.path}: not a file of Stata", "save it as CSV"):
+            table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
+        table = table.where(table.notna(), None)
+        return {name: table[name].tolist() for name in self._take([*map(str, table)])}
 
 
 FORMATS: dict[str, type[Format]] = {
@@ -393,6 +431,7 @@ FORMATS: dict[str, type[Format]] = {
     ".jsonl": JsonLines,
     ".parquet": Parquet,
     ".xlsx": Excel,
+    ".dta": Stata,
 }
 
 
@@ -413,7 +452,7 @@ def source_of(
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source, check=False)
     suffix = source.suffix
-    if not suffix:
+    if not suffix or (suffix == ".txt" and ".txt" not in kinds):
         source.check()
         found = _find_format(source.read())
         suffix = found if found in kinds else ".csv"
@@ -450,8 +489,34 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    cells = re.split(r"[,;\t|]", line)
-    return any(cell.strip(' "\ufeff\r\n').lower() in (*PROMPT_NAMES, "sep=") for cell in cells)
+    return not {*map(plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
+
+
+def find_column(names: Iterable[str], name: str) -> str | None:
+    """Return the only column whose name differs in capitals, blanks and signs alone, if there is.
+
+    Of names with dots, which come second, the last part counts. Prompts have several usual names.
+
+    Example:
+        >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
+        ('Model A', 'Text')
+        >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
+        (None, 'meta.prompt')
+    """
+    known = PROMPT_NAMES if name == "prompt" else (plain_name(name) or None,)
+    like = [other for other in names if plain_name(other) in known]
+    like = like or [other for other in names if plain_name(other.rpartition(".")[2]) in known]
+    return like[0] if len(like) == 1 else None
+
+
+def plain_name(name: str) -> str:
+    """Return a name without capitals, blanks and signs.
+
+    Example:
+        >>> plain_name(" Model_A")
+        'modela'
+    """
+    return re.sub(r"[\W_]+", "", name.lower())
 
 
 def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:

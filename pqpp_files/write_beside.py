@@ -24,7 +24,6 @@ from pqpp_files.paths import behind_links, check_output_folder, expanded
 
 _MARK = "pqpp"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_SQLITE_FULL = 13
 _TIDIED: set[Path] = set()
 
 
@@ -322,7 +321,7 @@ def is_full(error: BaseException | None) -> bool:
     while error is not None and error not in seen:
         seen.append(error)
         number = getattr(error, "errno", None)
-        if number in _FULL or getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL:
+        if number in _FULL or getattr(error, "sqlite_errorcode", None) == 13:  # of SQLite
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -196,21 +196,18 @@ def _table(dataset: str, column: str) -> Any:
     import datasets
     import pyarrow as pa
 
-    from pqpp_files.read_table import read_table
+    from pqpp_files.read_table import read_table, say_assumed
 
     table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
     found, texts = table.find(column), table.texts(column)
     for name in table.columns:
+        cells = texts if name == found else table.values(name)
         try:
-            is_prompts = name == found
-            arrays[column if is_prompts else name] = pa.array(
-                texts if is_prompts else table.values(name)
-            )
-        except (pa.ArrowException, OverflowError) as error:
-            raise BenchmarkError(
-                f"`dataset` {dataset}: the values of {name} are not of one type, or need more than "
-                f"64 bits ({' '.join(str(error).split())[:100]}); write them as text"
-            ) from None
+            array = pa.array(cells)
+        except (pa.ArrowException, OverflowError):  # of several types, or beyond 64 bits
+            array = pa.array([cell if cell is None else str(cell) for cell in cells])
+            say_assumed(dataset, f"texts in {name}, of several types or beyond 64 bits")
+        arrays[column if name == found else name] = array
     return datasets.Dataset(pa.table(arrays))
 
 

@@ -3,8 +3,7 @@
 Nothing large is fetched: a preview needs the files here, or published files of a few megabytes.
 """
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import CARD, card_data
 from pqpp_datasets.location import has_a_split, local_folder, missing_files
 from pqpp_datasets.sources import release
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained
 from pqpp_files.paths import inside_of
 
 PREVIEW_ROWS = 3
@@ -158,7 +157,7 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         raise BenchmarkError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
     counts = []
     for key, own in files.items():
-        with _explained(own[0]):
+        with explained(f"{own[0]}: not Parquet, or damaged", "copy it again", BenchmarkError):
             rows = sum(pyarrow.parquet.read_metadata(path).num_rows for path in own)
         counts.append((*key, rows))
     paths = next(paths for (name, _), paths in files.items() if name == (subset or names[0]))
@@ -167,18 +166,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     facts = {"licence": f"{name} ({licence})" if name else licence}
     facts["files"] = f"{sum(map(len, files.values()))}, {size:,} bytes"
     title = f"{about.get('pretty_name') or folder.name}: {', '.join(names)}"
-    with _explained(paths[0]):
+    with explained(f"{paths[0]}: not Parquet, or damaged", "copy it again", BenchmarkError):
         file = pyarrow.parquet.ParquetFile(paths[0])
         features = Features.from_arrow_schema(file.schema_arrow)
         head = next(file.iter_batches(PREVIEW_ROWS)).to_pylist() if file.metadata.num_rows else []
     return Described(title, facts, counts, features, head[:PREVIEW_ROWS])
-
-
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged file makes of pyarrow and datasets into one line."""
-    try:
-        yield
-    except Exception as error:
-        reason = in_a_line(error, named=False)[:200]
-        raise BenchmarkError(f"{path}: not Parquet, or damaged ({reason})") from None

@@ -11,18 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.table_formats import ROW
+from pqpp_files.foreign.json_values import parse_json, read_json
+from pqpp_files.table_formats import ROW, plain_name
 
 Record = Mapping[str, Any]
-_NAMES = {
-    "prompt": ("prompt", "caption", "text", "query", "description"),
-    "model": ("model", "model_name", "generator", "system"),
-    "image": ("image", "image_url", "image_path", "img", "url"),
-    "choice": ("winner", "preferred", "preference", "chosen", "better"),
-    "label": ("rating", "vote", "answer", "judgment"),
-}
-_SIDES = (("_a", "_b"), ("_0", "_1"), ("_1", "_2"), ("1", "2"), ("_left", "_right"))
+WORDS = read_json(Path(__file__).with_name("words.json"))
+"""What files usually call columns, answers and labels, and which columns tell a tool's export."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +78,14 @@ def roles_in(names: Iterable[str]) -> dict[str, str]:
         >>> roles_in(["caption", "model_0", "model_1"])
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
-    there = set(names)
-    usual = {role: [name for name in known if name in there] for role, known in _NAMES.items()}
-    roles = {role: found[0] for role, found in usual.items() if found}
-    for what in ("model", "image"):
-        for sides in _SIDES:
-            pair = [f"{what}{side}" for side in sides]
-            if there.issuperset(pair):
-                roles |= {f"{what}_a": pair[0], f"{what}_b": pair[1]}
-                break
+    there = {plain_name(name): name for name in names}
+    usual = {role: map(plain_name, known) for role, known in WORDS["columns"].items()}
+    found = {role: next(filter(there.get, known), None) for role, known in usual.items()}
+    roles = {role: there[name] for role, name in found.items() if name}
+    for what, sides in itertools.product(("model", "image"), WORDS["sides"]):
+        pair = [there[name] for side in sides if (name := f"{what}{side}") in there]
+        if len(pair) == 2 and f"{what}_a" not in roles:
+            roles |= {f"{what}_a": pair[0], f"{what}_b": pair[1]}
     return roles
 
 
@@ -214,10 +207,7 @@ def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     return FlatRows("judgments", called, records, scale="1..7")
 
 
-_LABEL_STUDIO_ROLES = {
-    **dict.fromkeys(("rating", "choices", "number", "text"), "label"),
-    **{"selected": "choice", "ranker": "rank"},
-}
+_LABEL_STUDIO_ROLES = WORDS["answers"]
 """The key of an answer in a result's `value`, to its role."""
 
 
@@ -275,7 +265,10 @@ def _minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
     names, row = list(record), {**record, "seconds": record.get("lead_time")}
     if {"id", "annotator"} <= record.keys():
         for name in names[names.index("id") + 1 : names.index("annotator")]:
-            value = _single(record[name])
+            value = record[name]
+            if isinstance(value, str) and value.startswith(("[", "{")):
+                value = parse_json(value, f"{name} {value:.40}", BenchmarkError)
+            value = _single(value)
             inner = value if isinstance(value, dict) else {}
             key = next((key for key in _LABEL_STUDIO_ROLES if key in inner), None)
             questions.setdefault(name, _LABEL_STUDIO_ROLES[key] if key else "label")
@@ -343,11 +336,7 @@ def _worker_answers(given: dict[str, Any], where: str) -> dict[str, Any]:
     return answers
 
 
-_PICKAPIC = {
-    **{"prompt": "caption", "annotator": "user_id", "choice": "label_0"},
-    **{"model_a": "model_0", "model_b": "model_1"},
-    **{"image_a": "image_0_uid", "image_b": "image_1_uid"},
-}
+_PICKAPIC: dict[str, str] = WORDS["pickapic"]
 
 
 def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:

@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,21 +13,33 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.formats import FORMATS, READ_ALONE, Answers, FlatRows, roles_in
+from pqpp_datasets.own_benchmark.formats import (
+    FORMATS,
+    READ_ALONE,
+    WORDS,
+    Answers,
+    FlatRows,
+    roles_in,
+)
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, one_text, texts_of
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import key_of, label_values, scale_of_votes
+from pqpp_datasets.own_benchmark.votes.scales import (
+    SCALES,
+    key_of,
+    label_values,
+    scale_of_votes,
+)
 from pqpp_datasets.prompt_text import spelling_of
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import how_many
 from pqpp_files.open_input import Input, names_input
-from pqpp_files.read_table import find_prompts, read_columns, say_assumed
-from pqpp_files.table_formats import KEY, PLACE, ROW, source_of
+from pqpp_files.read_table import read_columns
+from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, source_of
 
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
-_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
+_TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
 """What stands behind `model` and `image` in the roles of a kind."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
@@ -317,19 +331,17 @@ def _read_table(
         rows = list(foreign.rows)
         names = list(dict.fromkeys(n for row in rows for n in row if n != ROW))
         names += [name for name in foreign.names if name not in names]
-        there = [*filter(names.__contains__, wanted), ROW]
-        cells = {name: [row.get(name) for row in rows] for name in there}
     else:
         try:
             cells, names = read_columns(str(path), wanted, _TABLES, inner, options.encoding)
         except FileError as error:
             raise BenchmarkError(str(error)) from None
+    if foreign:
+        likes = {role: find_column(names, one) for role, one in named.items() if one not in names}
+        named |= {role: like for role, like in likes.items() if like}
+        there = [*filter(names.__contains__, named.values()), ROW]
+        cells = {name: [row.get(name) for row in rows] for name in there}
     missing = [named[role] for role in needed if named[role] not in cells]
-    if missing and missing[0] == "prompt" and (usual := find_prompts(names)):
-        say_assumed(str(path), f"column {usual}")
-        columns = {**options.columns, "prompt": usual}
-        options = replace(options, columns=columns)
-        return _read_table(foreign or path, kind, needed, options, without, nested)
     tells_models = options.images or options.model or options.model_pattern or options.models
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
@@ -342,6 +354,8 @@ def _read_table(
             codes = np.fromiter(map(places.__getitem__, cells[name]), np.int32)
             columns[role] = texts_of(codes, [*map(_text_of, places)])
     row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
+    if "annotator" in named and "annotator" not in columns:
+        named["annotator"] = roles_in(names).get("annotator", "COLUMN")
     table = LongTable.of_file(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
     if missing:
@@ -353,18 +367,35 @@ def _refuse_columns(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
     """Raise for missing columns, and for what is wrong in those that are there."""
-    remedy = "name the columns so, or by `columns` ROLE=COLUMN"
+    remedy, usual = "name the columns so, or by `columns` ROLE=COLUMN", roles_in(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
-        remedy += ", or name each annotator's or model's column by `annotators` or `models` COL,COL"
+        others = [name for name in names if name not in (*ROLES, *options.columns.values())]
+        votes = []
+        with suppress(FileError):
+            cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
+            for name, column in cells.items():  # whose cells are labels of a known scale, or blank
+                labels = {str(cell) for cell in column} - {"", "None"}
+                values = [map(scale.value_of, labels) for scale in SCALES.values()]
+                is_known = any(all(map(math.isfinite, some)) for some in values)
+                votes += [name] if is_known and len(labels) > 1 else []
+        if len(votes) == 1:
+            usual = {"label": votes[0], **usual}
+        beside = {"annotators": "annotator", "models": "model", "questions": ""}
+        listed = shlex.quote(",".join(votes) or "COL,COL")
+        ways = [f"`{way}` {listed}" for way in beside if beside[way] not in names]
+        remedy += f"; columns of votes are named by {' or '.join(ways)}"
         if {"model_a", "model_b"} <= set(names):
             remedy = "preferences between two models are named by `preferences` FILE"
         elif "rank" in names:
             remedy = "ranks, 1 for the best, are named by `rankings` FILE"
-    usual = roles_in(names)
-    if likely := [f"`columns` {role}={usual[role]}" for role in missing if role in usual]:
-        remedy = f"is it {', '.join(likely)}? Else {remedy}"
+    likely = [shlex.quote(f"{role}={usual[role]}") for role in missing if role in usual]
+    if likely:
+        remedy = f"is it {', '.join(f'`columns` {one}' for one in likely)}? Else {remedy}"
+    for tool, signs in WORDS["tools"].items():
+        if options.from_format is None and any({*sign} <= {*names} for sign in signs):
+            remedy = f"read the file by `from_format` {tool}"
     among = f"{', '.join(missing)} among {', '.join(names)[:200] or 'none'}"
     table.faults.insert(0, f"{table.name}: no column {among}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled):

@@ -28,6 +28,7 @@ import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annotators, trusted_votes
+from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import one_of
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
@@ -37,8 +38,7 @@ from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
 
 _DIGITS = 12  # so that equal scores are equal, whatever the order of the sums
-RELEVANCE = {"true": 1, "1": 1, "yes": 1, "relevant": 1}
-RELEVANCE |= {"false": 0, "0": 0, "no": 0, "irrelevant": 0}
+RELEVANCE: dict[str, int] = WORDS["relevance"]
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import pyarrow as pa
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Built
 from pqpp_datasets.own_benchmark.long_table import NUMBER, texts_of
+from pqpp_files.foreign.images import image_header
 from pqpp_files.paths import inside_of
 
-IMAGES = ("path", "url", "bytes", "none")
+IMAGES = ("path", "bytes", "none")
 _ABSOLUTE = re.compile(r"/|\\\\|[A-Za-z]:[\\/]")
 _ROWS = 500_000
 _ROWS_OF_BYTES = 100
-_BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 Splits = dict[str, Iterator[pa.Table]]
 
 
@@ -75,24 +75,20 @@ def kept_images(
         built: The benchmark.
         judged: The images.
         images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
-            their common folder without one) where it is absolute; "url" the same, and each must be
-            an address; "bytes" the picture itself.
+            their common folder without one) where it is absolute; addresses stay; "bytes" the
+            picture itself.
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
     Raises:
-        BenchmarkError: `images` is none of these, or a name no address.
+        BenchmarkError: `images` is none of these.
         BenchmarkError: A file is not there.
         FileError: A name, or a link, leads out of the folder.
-        BenchmarkError: A file is no picture.
+        FileError: A file is no picture.
     """
     if images not in IMAGES:
         raise BenchmarkError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
     names = judged["image"].to_numpy()
-    if images == "url":
-        wrong = [name for name in names if not name.startswith(("http://", "https://"))]
-        if wrong:
-            raise BenchmarkError(f"`keep_images` url: {wrong[0]!r:.80} is not an address")
-    elif images == "path":
+    if images == "path":
         names = np.array(_without_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
@@ -231,10 +227,8 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
     for table in tables:
         pictures = []
         for name in table["image"].to_pylist():
-            content = (root / name).read_bytes()
-            if not content.startswith(_BEGINNINGS):
-                raise BenchmarkError(f"{root / name}: not a PNG, JPEG, WebP, GIF, BMP or TIFF")
-            pictures.append({"bytes": content, "path": Path(name).name})
+            image_header(root / name)  # which refuses what is no picture
+            pictures.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
         place = table.column_names.index("image")
         table = table.set_column(place, "image", pa.array(pictures))
         features = Features(Features.from_arrow_schema(table.schema) | {"image": Image()})

@@ -17,6 +17,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
 from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.kept import (
     judged_by_pairs,
@@ -27,7 +28,7 @@ from pqpp_datasets.own_benchmark.kept import (
 )
 from pqpp_datasets.own_benchmark.prompts import split_rule
 from pqpp_datasets.target_columns import Target
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import explained
 from pqpp_files.figures import figures_text
 from pqpp_files.hashes import sha256_of, sha256_of_parts
 from pqpp_files.names import how_many
@@ -40,8 +41,7 @@ ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", 
 _BINS = 12
 _FLAGGED_NAMED = 20
 
-_PQPP_NAMES: dict[float, str] = {2: "high relevance", 1: "low relevance", 0: "no relevance"}
-_PQPP_NAMES[-1] = "unrealistic"
+_PQPP_NAMES = {value: word for word, value in WORDS["scales"]["pqpp"].items() if word[-1].isalpha()}
 _SHORTEST_KEY = 16
 _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
 
@@ -103,11 +103,8 @@ class Keeping:
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        try:
+        with explained("`pseudonym_key` cannot be read", "name a file of yours", BenchmarkError):
             key = expanded(self.pseudonym_key).read_bytes()
-        except OSError as error:
-            reason = in_a_line(error, named=False)
-            raise BenchmarkError(f"`pseudonym_key`: {reason}; name a file of your own") from None
         if len(key) < _SHORTEST_KEY:
             came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
             raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
@@ -119,10 +116,8 @@ class Keeping:
         """Return the citation, empty where there is none."""
         if self.citation is None:
             return ""
-        try:
+        with explained(f"{self.citation}: not readable", "name a file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BenchmarkError(f"{self.citation}: not readable ({error}); name a file") from None
 
 
 def write_benchmark(

@@ -28,7 +28,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import Record, count_records, parse_example, read_records
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import damaged
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, explained
 from pqpp_files.foreign.images import image_header
 from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.paths import expanded
@@ -218,7 +218,7 @@ def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
 
 
 def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    try:
+    with explained(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: no column {min(lacking)} of Pick-a-Pic v1")
@@ -235,9 +235,6 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
                     images = column.take(rows).to_pylist()
                 uids, captions = (table[n].take(rows).to_pylist() for n in (uid_name, "caption"))
                 yield from zip(uids, captions, images, strict=True)
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = in_a_line(error, named=False)
-        raise BenchmarkError(f"{path}: not Parquet or damaged ({reason}); fetch it again") from None
 
 
 _OPTIONS = {"pickapic_dir": cache_key_of_pickapic}

@@ -55,14 +55,7 @@ _SCHEMA = pa.schema(
 
 
 _FIELDS = {"ROLE", "ANGLE", "TEXT", "KEY", "VALUE"}
-_IN_WORDS = {
-    "ROLE": "a role",
-    "ANGLE": "an angle",
-    "TEXT": "the text",
-    "KEY": "a key",
-    "VALUE": "a value in double quotes",
-    "$END": "the end",
-}
+_IN_WORDS: dict[str, str] = read_json(Path(__file__).with_name("terminals.json"))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
     for field, title in _in_order(kind):
-        hint = _item_type(hints[field.name])
+        hint = item_type(hints[field.name])
         if dataclasses.is_dataclass(hint):
             continue  # which only a file can give
         place: Any = parser
@@ -62,7 +62,7 @@ def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
     return ((field, titles.get(field.name)) for field in sorted(fields_of(kind), key=place))
 
 
-def _item_type(hint: Any) -> Any:
+def item_type(hint: Any) -> Any:
     """Return a type without None."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return next(option for option in options if option is not types.NoneType)
@@ -166,7 +166,7 @@ def in_flags(text: str, kind: type) -> str:
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)
-    flags = [f for f in fields_of(kind) if not dataclasses.is_dataclass(_item_type(hints[f.name]))]
+    flags = [f for f in fields_of(kind) if not dataclasses.is_dataclass(item_type(hints[f.name]))]
     fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 

@@ -203,9 +203,8 @@ def _spelled_out(name: str, path: Any) -> Any:
         raise PqppError(f"`{name}` {error}") from None
 
 
-def fields_of(kind: Any) -> tuple[dataclasses.Field, ...]:
-    """Return the declared options of a class or an object."""
-    return dataclasses.fields(kind)
+fields_of: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
+"""Return the declared options of a class or an object."""
 
 
 def name_of(kind: type, key: Any, word: str | None = None) -> str:

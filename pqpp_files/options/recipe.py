@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pqpp_files.errors import PqppError
 from pqpp_files.names import with_hyphens
-from pqpp_files.options.flags import add_options
+from pqpp_files.options.flags import add_options, item_type
 from pqpp_files.options.option import Options, fields_of, items_of, name_of, shown
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
@@ -96,12 +96,11 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
 
 def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
     """Return a value as the type of its field."""
-    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
-    if types.NoneType in options and is_none:
+    if is_none and types.NoneType in typing.get_args(hint):
         return None
-    (wanted,) = (option for option in options if option is not types.NoneType)
+    wanted = item_type(hint)
     container, items = typing.get_origin(wanted), typing.get_args(wanted)
     is_group = dataclasses.is_dataclass(wanted)
     try:

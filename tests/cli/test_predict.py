@@ -94,7 +94,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "standard input: no text came"),
+        ([], "standard input: it is empty"),
         (["a cat", "--file", "p.csv"], "not both"),
         (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
         (["a cat", "names.txt"], "did you mean --file names"),

@@ -107,21 +107,28 @@ def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level)
 
 @pytest.mark.daily
 @pytest.mark.parametrize(
-    ("prompts", "images", "annotators", "crowd"), [(50, 1, 3, None), (80, 1, 3, 40), (60, 4, 3, 40)]
+    ("prompts", "images", "annotators", "crowd"),
+    [(50, 1, 3, None), (80, 1, 3, 40), (60, 4, 3, 40), (60, 2, 3, None), (30, 1, 3, None)],
 )
 def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
-    # Of 400 pilots 95 to 97 % did.
+    # Of 400 pilots 92 to 98 % did in each row, and of 400 studies that were planned 94 to 97 %.
     spreads = SPREADS if images > 1 else SPREADS * (1, 0, 1, 0, 1)
     prompt, image, annotator, pair, rest = spreads**2
-    kept = []
+
+    def is_kept(estimate, of, people):
+        others = (annotator * bool(crowd) + pair + rest / of) / people
+        return estimate[1] <= prompt / (prompt + image / of + others) <= estimate[2]
+
+    kept, planned, more = dict[tuple, list](), [], 2 * images if images > 1 else 1
     for seed in range(60):
         pilot = study(seed, prompts, images, annotators, spreads, crowd)
         for row in agreement_of(*pilot, "interval").plan(0.1)[0].rows[1:]:
-            of, people = float(row["images"]), float(row["annotators"])
-            others = (annotator * bool(crowd) + pair + rest / of) / people
-            truth = prompt / (prompt + image / of + others)
-            kept.append(row["reliability"][1] <= truth <= row["reliability"][2])
-    assert 0.9 <= np.mean(kept) <= 0.99
+            size = float(row["images"]), float(row["annotators"])
+            kept.setdefault(size, []).append(is_kept(row["reliability"], *size))
+        later = agreement_of(*study(900 + seed, 20, more, 6, spreads, crowd), "interval")
+        planned.append(is_kept(later.reliability(later.size), more, 6))
+    assert min(map(np.mean, (planned, *kept.values()))) >= 0.85
+    assert 0.9 <= np.mean([*kept.values()]) <= 0.99
 
 
 def test_the_planned_number_of_prompts_gives_the_planned_width():

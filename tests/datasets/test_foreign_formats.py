@@ -83,7 +83,7 @@ def test_label_studio_json(tmp_path):
     assert "40 cancelled annotations" in " ".join(built.notes)
 
 
-def test_label_studio_json_min_and_csv(tmp_path):
+def test_label_studio_json_min(tmp_path):
     votes = voted(1)
     records = [
         {"prompt": row.prompt, "image": row.image, "model": row.model, "id": n}
@@ -94,12 +94,6 @@ def test_label_studio_json_min_and_csv(tmp_path):
     path = tmp_path / "min.json"
     path.write_text(json.dumps(records))
     compare(build(path, from_format="label-studio", scale="1..5"), means(votes))
-    frame = votes.rename(columns={"vote": "stars", "person": "annotator"})
-    frame.assign(lead_time=1.5).to_csv(tmp_path / "min.csv", index=False, encoding="utf-8-sig")
-    options = {"columns": {"label": "stars"}, "scale": "1..5"}
-    built = build(tmp_path / "min.csv", from_format="label-studio", **options)
-    compare(built, means(votes))
-    assert set(built.generation.table.seconds) == {1.5}
 
 
 def pairs_of(seed, rows=240):
@@ -120,16 +114,6 @@ def shares(pairs):
         pairs.assign(model=pairs.b, vote=1 - pairs.share),
     ]
     return pd.concat(sides).groupby(["prompt", "model"]).vote.mean().unstack("model")
-
-
-def shares_of_rankings(ranked):
-    """The share of wins of each model in rankings, best first, without ties."""
-    rows = [
-        [prompt, order[a], order[b], "", 1.0]
-        for prompt, order in ranked
-        for a, b in itertools.combinations(range(len(order)), 2)
-    ]
-    return shares(pd.DataFrame(rows, columns=["prompt", "a", "b", "person", "share"]))
 
 
 @pytest.mark.parametrize("form", ["nested", "flat", "parquet"])
@@ -168,10 +152,10 @@ def test_argilla(tmp_path, form):
 
 
 def test_argilla_rankings(tmp_path):
-    rng, ranked, records = random.Random(5), [], []
+    rng, rows, records = random.Random(5), [], []
     for n in range(200):
         order = rng.sample(MODELS, 3)
-        ranked.append((f"prompt {n % 25}", order))
+        rows += [[f"prompt {n % 25}", *pair, "", 1.0] for pair in itertools.combinations(order, 2)]
         said = [{"value": order, "user_id": f"u{n}"}]
         records.append(
             {"id": str(n), "fields": {"prompt": f"prompt {n % 25}"}, "metadata": {}}
@@ -179,7 +163,8 @@ def test_argilla_rankings(tmp_path):
         )
     path = tmp_path / "r.json"
     path.write_text(json.dumps(records))
-    compare(build(path, from_format="argilla"), shares_of_rankings(ranked), "rate")
+    expected = shares(pd.DataFrame(rows, columns=["prompt", "a", "b", "person", "share"]))
+    compare(build(path, from_format="argilla"), expected, "rate")
 
 
 def test_imagereward(tmp_path):

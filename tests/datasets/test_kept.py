@@ -107,7 +107,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     prompts = load_benchmark(str(folder), split="train")
     assert add_kept_images(prompts, str(folder)).split == "train"
     (tmp_path / "3.png").write_text("a web page")
-    with pytest.raises(BenchmarkError, match=r"3\.png: not a PNG"):
+    with pytest.raises(FileError, match=r"3\.png could not be read"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
@@ -118,11 +118,9 @@ def test_pictures_are_kept_as_they_are(tmp_path):
 
 def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     built = build(votes(tmp_path / "votes.csv", "https://example.org/{n}.png"))
-    folder = write_benchmark(built, tmp_path / "url", keeping=Keeping(images="url"))
+    folder = write_benchmark(built, tmp_path / "url")
     assert whole(folder, "images")[0]["image"].startswith("https://example.org/")
     built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
-    with pytest.raises(BenchmarkError, match=r"`keep_images` url: '/home/ada.*' is not an address"):
-        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="url"))
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
     keeping = Keeping(image_dir="/home/ada")

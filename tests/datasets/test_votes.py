@@ -4,8 +4,6 @@ import json
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 from support.votes import build, scores, write
@@ -34,6 +32,7 @@ GUESSED = {
 }
 
 
+@pytest.mark.filterwarnings("error")  # with one vote an image nobody agrees with anybody
 @pytest.mark.parametrize("name", GUESSED)
 def test_a_scale_is_guessed_and_said(tmp_path, name):
     built, _ = labelled(tmp_path / "v.csv", *GUESSED[name])
@@ -46,7 +45,7 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
     [
         (["1", "2"], "the labels 1, 2 fit pqpp and likert5; say which by `scale`"),
         (["1", "7"], "row 2: label is '7', and the labels 1, 7 fit none of pqpp, yes-no,"),
-        (["1", "5", "3", "33", "4"], r"row 4: label is '33', and the labels .* give `scale` LOW"),
+        (["1", "5", "3", "33", "4"], r"row 4: label is '33', and the labels .* `missing`=33 if"),
         (["good", "bad"], "bad, good fit likert5 and LOW"),
     ],
 )
@@ -66,11 +65,9 @@ def test_labels_of_ones_own(tmp_path):
     positive = built.generation.table.scale.is_positive(np.array(values))
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
-    for text, expected in (("labels: {a: b}", "labels, a: 'b' came, it must be a number"),):
-        (tmp_path / "map.yaml").write_text(text)
-        with pytest.raises(BenchmarkError, match=expected) as caught:
-            labelled(tmp_path / "v.csv", "a", labels=labels)
-        assert "\n" not in str(caught.value)
+    (tmp_path / "map.yaml").write_text("labels: {a: b}")
+    with pytest.raises(BenchmarkError, match="labels, a: 'b' came, it must be a number"):
+        labelled(tmp_path / "v.csv", "a", labels=labels)
 
 
 def drawn(seed=0, images=120, annotators=7, low=1, high=5):
@@ -194,9 +191,6 @@ def test_lists_of_votes(tmp_path):
     (tmp_path / "v.jsonl").write_text(json.dumps(rows[0]) + "\n")
     built = build(tmp_path / "v.jsonl", scale="likert5")
     assert {one.name for one in built.generation.annotators} == {"ann", "bob"}
-    table = pa.table({"prompt": ["A", "B"], "model": ["m"] * 2, "label": [[5, 3], [1]]})
-    pq.write_table(table, tmp_path / "v.parquet")
-    assert scores(build(tmp_path / "v.parquet", scale="likert5"), "m_rating") == {"A": 4, "B": 1}
 
 
 def test_ready_scores(tmp_path):

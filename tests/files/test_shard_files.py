@@ -22,7 +22,7 @@ from pqpp_files.shards import cell_texts, find_shards, run_shards
 cells = st.text(st.sampled_from('ab",;\n\r é|\t'), max_size=6)
 
 
-def joined(source, size=None):
+def joined(source, size=100_000):
     return pa.concat_tables(one.read() for one in find_shards(str(source), size)).to_pydict()
 
 

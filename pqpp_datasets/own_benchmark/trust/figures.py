@@ -129,8 +129,8 @@ class Agreement:
         with np.errstate(invalid="ignore", divide="ignore"):  # where all votes are equal
             # A prompt's part is below 0 where votes are opposed.
             logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
-        whole, left = logs[0], logs[1:-2]
-        half = reach((len(left) - 1) * (whole - left), CONFIDENCE)
+            whole, left = logs[0], logs[1:-2]
+            half = reach((len(left) - 1) * (whole - left), CONFIDENCE)
         below, above = np.hypot(half, logs[-2:] - whole)
         value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
         return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
@@ -187,8 +187,8 @@ def agreement_of(
         if kept.any():
             ratio, moved = _disagreement(_numbered(item[kept]), value[kept], level="nominal")
             figures["Fleiss' kappa"] = _estimate(1 - ratio, moved, prompt[kept])
-        ac1, of_items = ac1_of(item, value)
-        figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
+            ac1, of_items = ac1_of(item, value)
+            figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
     freedom = people - int(base.max()) - 1
     agreement = Agreement({}, {}, parts, size, units, freedom, is_panel, units < cells)

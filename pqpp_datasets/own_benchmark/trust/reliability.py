@@ -39,9 +39,12 @@ class Trust:
         """How far scores can be relied on, in a line that says the bad news first."""
         (value, low, high), about = self.reliability, "reliability of a prompt's mean vote (ICC)"
         prompts = self.agreement.prompts if self.agreement else 0
-        if not high <= 1 or (low == 0 and high > _NOISE) or not self.agreement:
-            units = f"{how_many(prompts, 'prompt')} with a model, each with two {self.among}"
-            return f"too few to tell the {about}: {units} or more, whose votes differ"
+        units = f"{how_many(prompts, 'prompt')} with a model"
+        if not high <= 1 or not self.agreement:
+            lacking = f"of {units} too few have two {self.among} or more, whose votes differ"
+            return f"too few to tell the {about}: {lacking}"
+        if low == 0 and high > _NOISE:
+            return f"too few to tell the {about}: {value:.2f} ({low:.2f} to {high:.2f}), of {units}"
         people, images, _ = self.agreement.size
         told = f"{about}: {value:.2f} ({low:.2f} to {high:.2f}), of {people:.3g} {self.among}"
         told += f" on {images:.3g} images" * (images > 1)
@@ -52,7 +55,7 @@ class Trust:
         if value < _NOISE:
             told = f"unreliable, more noise of the votes than difference of the prompts; {told}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
-        return agreement_told(alpha, "annotators") + told
+        return agreement_told(alpha, self.among) + told
 
 
 def agreement_told(alpha: float, people: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import number_of
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
 from pqpp_datasets.own_benchmark.options import BuildOptions
@@ -26,15 +27,8 @@ from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
 
-_A = dict.fromkeys(("a", "model_a", "left", "first"), 1.0)
-_B = dict.fromkeys(("b", "model_b", "right", "second"), -1.0)
-_TIE = dict.fromkeys(("tie", "equal", "same", "both", "neither", "draw", "none"), 0.0)
-NUMBER_FORMS = {
-    "share": {"1": 1.0, "0.5": 0.0, ".5": 0.0, "0": -1.0},
-    "index": {"0": 1.0, "1": -1.0},
-    "place": {"1": 1.0, "2": -1.0, "0": 0.0},
-    "sign": {"1": 1.0, "-1": -1.0, "0": 0.0},
-}
+_CHOICES: dict[str, float] = WORDS["choices"]
+NUMBER_FORMS: dict[str, dict[str, float]] = WORDS["number forms"]
 """What numbers may say: the share of the win that is the first one's, as in Pick-a-Pic's `label_0`;
 which is better, counted from 0; its place, from 1, with 0 for a tie; or the sign of the first."""
 _SHARES = {"label_0": 1.0, "label_1": -1.0}
@@ -200,7 +194,8 @@ def _choices_of(
     }
     rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
     if "left" in rows:
-        turned = turned ^ rows["left"].map(key_of).isin(_B).to_numpy()
+        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(key_of(text), 0))
+        turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
         rows = once(table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats)
@@ -232,7 +227,7 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
             allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
             raise BenchmarkError(f"`labels` {options.labels}: {unknown.pop():g} came; {allowed}")
         return replace(scale, missing=scale.missing | missing)
-    words = {**_A, **_B, **_TIE}
+    words = dict(_CHOICES)
     came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
     numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
     if numbers:

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.long_table import LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.tables import refuse_other_form
@@ -20,8 +21,6 @@ from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.names import how_many
 
 _RANGE = re.compile(r"(-?[0-9]*\.?[0-9]+)\.\.(-?[0-9]*\.?[0-9]+)")
-_YES = dict.fromkeys(("yes", "true", "y", "t", "1"), 1.0)
-_NO = dict.fromkeys(("no", "false", "n", "f", "0"), 0.0)
 
 
 @dataclass(frozen=True)
@@ -88,18 +87,13 @@ class Scale:
         return " or ".join(filter(None, (number, words)))
 
 
-_PQPP_WORDS = {"2": 2, "1": 1, "0": 0, "-1": -1}
-_PQPP_WORDS |= {"high relevance": 2, "low relevance": 1, "no relevance": 0, "unrealistic": -1}
-_TIE_WORDS = {"tie", "tied", "equal", "equally", "same", "both", "neither", "draw", "none"}
-_LIKERT_WORDS = {"strongly disagree": 1, "disagree": 2, "neither agree nor disagree": 3}
-_LIKERT_WORDS |= {"neutral": 3, "agree": 4, "strongly agree": 5}
-_LIKERT_WORDS |= {"bad": 1, "poor": 2, "fair": 3, "good": 4, "excellent": 5}  # ITU-R BT.500
+_WORDS: dict[str, dict[str, float]] = WORDS["scales"]
 SCALES = {
     scale.name: scale
     for scale in (
-        Scale("pqpp", -1, 2, "ordinal", "majority", _PQPP_WORDS),
-        Scale("yes-no", 0, 1, "nominal", "positive", {**_YES, **_NO}),
-        Scale("likert5", 1, 5, "ordinal", "mean", _LIKERT_WORDS, "whole"),
+        Scale("pqpp", -1, 2, "ordinal", "majority", _WORDS["pqpp"]),
+        Scale("yes-no", 0, 1, "nominal", "positive", _WORDS["yes-no"]),
+        Scale("likert5", 1, 5, "ordinal", "mean", _WORDS["likert5"], "whole"),
         Scale("0-10", 0, 10, "interval", "mean", {}, "any"),
     )
 }
@@ -225,31 +219,51 @@ def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
-        names.append("LOW..HIGH")
+        names.append(_range_of(keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
         raise BenchmarkError(
             *table.faults,
-            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale`",
+            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale` "
+            f"{' or `scale` '.join(names)}",
         )
     # The first that the scale with most of the labels does not have.
     odd = min(filter(None, lacking.values()), key=len)
     rows = np.flatnonzero(table.rows["label"].isin(odd))
     fault = f"and the labels {shown} fit none of {', '.join(SCALES)}"
-    remedy = "give `scale` LOW..HIGH, `labels` FILE, or `missing` MARK for what is no vote"
+    marks = shlex.quote(",".join(label.strip() for label in odd))
+    remedy = f"give `scale` LOW..HIGH, or `missing`={marks} if that is no vote"
+    if len(odd) > len(labels) / 2:  # else mistyped
+        found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
+        numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
+        told = _map_of(labels, numbers.__getitem__)
+        remedy = f"give `scale` {_range_of(keys)}, or say what each means: {told}"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
-def _side_in(text: str) -> int | str:
+def _range_of(labels: Iterable[str]) -> str:
+    """Return the first usual range that holds all labels, for the user to check."""
+    for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
+        scale = named_scale(f"{low}..{high}")
+        if not any(math.isnan(scale.value_of(label)) for label in labels):
+            return scale.name
+    return "LOW..HIGH"
+
+
+def _side_in(text: str) -> float | str:
     """Guess the choice that a text speaks of, for the user to check: 1, -1, 0 for a tie, else ?."""
-    words = set(re.findall(r"[a-z0-9]+", text.lower()))
-    for side, known in ((0, _TIE_WORDS), (1, {"a", "left", "first", "1"})):
-        if words & known:
-            return side
-    return -1 if words & {"b", "right", "second", "2"} else "?"
+    known = WORDS["choices"] | WORDS["number forms"]["place"]
+    sides = {known[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in known}
+    return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
+
+
+def _map_of(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
+    """Return a map of labels to paste."""
+    found = {label.strip(): meaning(label) for label in labels}
+    return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
 
 
 def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
@@ -272,12 +286,12 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     values = np.array([scale.value_of(text) for text in texts])
     rows = table.rows_with(role, np.isnan(values) & ~is_marked & ~is_blank)
     if len(rows):
-        remedy = f"or `missing`={table.rows[role].iloc[rows[0]].strip()} leaves such votes out"
+        mark = shlex.quote(table.rows[role].iloc[rows[0]].strip())
+        remedy = f"or `missing`={mark} leaves such votes out"
         ways = "choose `scale` or `labels`"
         if role == "choice":
-            spelled = {text.strip(): _side_in(text) for text in texts[~is_marked & ~is_blank]}
-            whole = shlex.quote(json.dumps(spelled, ensure_ascii=False))
-            ways = f"say what each means, 1 for the first and -1 for the second: `labels` {whole}"
+            spelled = _map_of(texts[~is_marked & ~is_blank], _side_in)
+            ways = f"say what each means, 1 for the first and -1 for the second: {spelled}"
         allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
         table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan

@@ -1,5 +1,6 @@
 """The one table of votes that everything about a benchmark of one's own is computed from."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,7 +134,7 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         scale=scale,
         is_ready=options.is_ready,
         deviation=columns.get("deviation"),
-        notes=(*table.notes, *_unknown(rows, options)),
+        notes=(*table.notes, *_unknown(table, rows, options)),
     )
 
 
@@ -190,13 +191,14 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _unknown(rows: Any, options: BuildOptions) -> list[str]:
+def _unknown(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
     """Say what can't be known of who voted."""
     unknown = "how far annotators agree and whom to trust cannot be checked"
     if options.is_ready:
         return [f"scores: ready ones of images, not votes; {unknown}"]
     if "annotator" not in rows:
-        return [f"no annotators came: {unknown} (`columns` annotator=COLUMN names them)"]
+        column = shlex.quote(f"annotator={table.named.get('annotator', 'COLUMN')}")
+        return [f"no annotators came: {unknown} (`columns` {column} names them)"]
     if options.annotators:
         # Not by name: what is said here stands in the report, too.
         return [f"annotators: {len(options.annotators)} columns, each taken as one person"]
