@@ -48,10 +48,9 @@ class VqaAssessor(Assessor):
 
     def plan(self, pictures: Sequence[Picture]) -> None:
         """See `Assessor.plan`."""
-        asked = [picture for picture in pictures if not picture.problem]
-        if self._chat and asked:
-            longest = max(asked, key=lambda picture: len(picture.prompt))
-            self._chat.budget.plan(len(asked), self._request(object(), longest))
+        if self._chat:
+            asked = (picture for picture in pictures if not picture.problem)
+            self._chat.plan(self._request(object(), picture) for picture in asked)
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""

@@ -27,8 +27,7 @@ class Scripted(Chat):
     def __init__(self, replies, name="scripted"):
         self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
 
-    def ask(self, request):
-        self.budget.enter(0.0)
+    def _answer(self, request, told):
         self.asked.append(request)
         said = self.replies(request) if callable(self.replies) else self.replies.pop(0)
         return Reply(said)
@@ -83,6 +82,23 @@ def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
     assert len({request.text for request in chat.asked}) == 6
     assert [request.seed for request in chat.asked] == [0, 1, 2] * 2
     assert found["positive"] == [[True] * 3] * 12 and found["negative"] == [[False] * 3] * 12
+
+
+def test_what_is_not_readable_is_asked_again_and_only_that():
+    def half(request):
+        said = json.loads(honest(request))
+        is_first = len(said) == 12
+        return json.dumps(
+            {name: "well" if is_first and name > "q5" else said[name] for name in said}
+        )
+
+    chat = Scripted(half)
+    found = Answers(chat, votes=1).of(IMAGE, QUESTIONS)
+    assert found["positive"] == [[True]] * 12 and found["negative"] == [[False]] * 12
+    assert [len(request.text.splitlines()) for request in chat.asked] == [12, 4, 12, 4]
+    silent = Scripted(lambda request: "no idea")
+    assert Answers(silent, votes=1).of(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
+    assert len(silent.asked) == 6
 
 
 def judged(evidence):

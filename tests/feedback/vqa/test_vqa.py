@@ -62,6 +62,23 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         assert b"sk-secret" not in everything
 
 
+def test_no_answer_is_no_verdict(folder, tmp_path):
+    said = [
+        completion("<think>Well, it", [("<think>", 1.0)]),
+        completion("Maybe", [("Maybe", 1.0)]),
+    ]
+    out = tmp_path / "v.parquet"
+    with serve_chat() as server:
+        server.answer = lambda body: said.pop(0) if said else completion("No.")
+        words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
+        assert main([*words, "--chat-model", "m", "--output", str(out)]) == 0
+    rows = list(read_verdicts(out))
+    assert [row["verdict"] for row in rows] == [None, None, False]
+    assert [row["score"] for row in rows] == [None] * 3
+    for row, reason in zip(rows, ("thinks aloud", "neither", "no probabilities"), strict=True):
+        assert reason in row["reason"]
+
+
 def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     torch = pytest.importorskip("torch")
     from support.tiny_chat import save_chat
