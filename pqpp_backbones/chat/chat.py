@@ -220,10 +220,12 @@ class Budget:
         """
         paid = self.most(request, model)
         if reply.text or reply.tokens_out is not None:
-            tokens_in, tokens_out = reply.tokens_in, reply.tokens_out
-            tokens_in = _tokens(request) if tokens_in is None else tokens_in
             guess = len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
-            paid = self.cost(model, tokens_in, guess if tokens_out is None else tokens_out)
+            paid = self.cost(
+                model,
+                _tokens(request) if reply.tokens_in is None else reply.tokens_in,
+                guess if reply.tokens_out is None else reply.tokens_out,
+            )
         self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:

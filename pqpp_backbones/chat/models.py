@@ -217,17 +217,24 @@ class ChatOptions(Options):
     """
 
     chat_url: str | None = option(None, metavar="URL")
-    chat_model: str | None = option(None, metavar="NAME", path="name")
-    most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
-    most_money: float | None = option(None, metavar="SUM", above=0)
+    chat_model: str | None = option(None, metavar="NAME")
+    most_calls: int | None = option(
+        None, "the most calls that may be made", metavar="N", above=0, goes_with="chat_model"
+    )
+    most_money: float | None = option(None, metavar="SUM", above=0, goes_with="chat_model")
     prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
-    ledger: str | None = option(None, metavar="FILE")
+    ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")
 
     @classmethod
-    def from_environment(cls) -> Self:
-        """Return what variables tell: PQPP_CHAT_URL, PQPP_CHAT_MODEL, PQPP_MOST_CALLS and so on."""
+    def from_environment(cls, chat_model: str) -> Self:
+        """Return what variables tell: PQPP_CHAT_URL, PQPP_CHAT_MODEL, PQPP_MOST_CALLS and so on.
+
+        Args:
+            chat_model: Which model is asked if no variable tells.
+        """
         told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in fields_of(cls)}
-        return build_recipe(cls, {name: text for name, text in told.items() if text})
+        given = {name: text for name, text in told.items() if text}
+        return build_recipe(cls, {"chat_model": chat_model, **given})
 
     def __post_init__(self) -> None:
         """Check the prices too."""
@@ -246,7 +253,7 @@ class ChatOptions(Options):
             raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
         return Budget(self.most_calls, self.most_money, prices, ledger=Ledger(self.ledger))
 
-    def open_chat(self, name: str, budget: Budget, *place: Any, **sees: bool) -> Chat:
+    def open_chat(self, name: str, budget: Budget, *place: Any, **sees: Any) -> Chat:
         """Open a model at the endpoint or, without one, in this process.
 
         Args:

@@ -129,8 +129,8 @@ class Service:
             if not text.startswith(("data:", "event:", ":")):
                 return json_of(text), self._wire.now.call
             whole = httpx2.Response(200, text=text)
-            parts = openai.Stream[Any](cast_to=object, response=whole, client=self._client)
-            return _joined(parts), self._wire.now.call
+            streamed = openai.Stream[Any](cast_to=object, response=whole, client=self._client)
+            return _joined(streamed), self._wire.now.call
         except openai.APIError as error:
             raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
         except (ValueError, TypeError, AttributeError):
