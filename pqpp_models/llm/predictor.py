@@ -220,6 +220,8 @@ class LlmPredictor(Predictor):
         return Request(text, system, most_tokens=8, answers=_DIGITS)
 
     def _try(self) -> None:
+        if not isinstance(self.chat_model, str):
+            raise TypeError("the name of the model is no text")
         for target, scale in self.scales.items():
             self._request("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:

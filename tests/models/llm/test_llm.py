@@ -41,7 +41,7 @@ def by_chances(body):
     ]
     told = [{"token": str(level), "top_logprobs": tops}]
     choice = {"message": {"content": str(level)}, "logprobs": {"content": told}}
-    return {"choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 1}}  # fmt: skip
+    return {"choices": [choice]}
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_examples_spread_and_are_near_and_never_the_prompt_itself(server):
         *examples, (prompt, _) = asked_about(body)
         assert len(examples) == 8 and prompt not in dict(examples)
         assert {"0", "9"} <= {level for _, level in examples}
-        assert all(level == str(9 - round(4.5 * text.count("hat"))) for text, level in examples)
+        assert all(level == f"{9 - 4.5 * text.count('hat'):.0f}" for text, level in examples)
     predictor.predict(["a robot and a cloud"])
     near = [text for text, _ in asked_about(server.asked[-1])[4:-1]]
     assert all("robot" in text or "cloud" in text for text in near)
@@ -97,9 +97,7 @@ def test_money_is_known_before_and_no_reply_is_paid_twice(server, tmp_path):
     assert len(server.asked) == 30
 
 
-def test_an_endpoint_comes_from_the_environment_and_bench_asks_it(
-    server, tmp_path, monkeypatch, capsys
-):
+def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatch, capsys):
     table, folder = tmp_path / "ratings.csv", tmp_path / "llm"
     rows = (f"{prompt},{rating}\n" for prompt, rating in zip(PROMPTS, RATINGS, strict=True))
     table.write_text("prompt,mean_rating\n" + "".join(rows))
