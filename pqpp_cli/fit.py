@@ -87,15 +87,14 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
 
         check_place(self.output, "llm" if self.chat_model else "ridge")
         refuse_finished(Path(self.output), self)
-        part = (self.subset, self.split, self.data_dir)
-        data = read_score_table(self.dataset, self.targets, *part, self.column)
+        part = self.subset, self.split, self.data_dir, self.column
+        data = read_score_table(self.dataset, self.targets, *part)
         values = list(zip(*data.columns.values(), strict=True))
         given = data.prompts, values, list(data.columns), data.name
         told: dict[str, Any] = {"limits": data.limits, "progress": sys.stderr.isatty()}
-        fitted: Predictor
         if self.chat_model:
             chat = self.open_chat(self.chat_model, self.budget())
-            fitted = LlmPredictor.fit(chat, *given, **told)
+            fitted: Predictor = LlmPredictor.fit(chat, *given, **told)
             for name, found in fitted.details["training"]["cross_validation"].items():
                 print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
             note(chat.budget.line())

@@ -6,15 +6,21 @@ can hold code, and are not loaded.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pqpp_backbones.images import embedding
 from pqpp_backbones.pretrained import Loaded, fetch, load_processor, put_on, usual_device
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.run import assessed_rows
 from pqpp_feedback.assess.values import unit_rows
-from pqpp_feedback.assessors import KNOWN_SCORES
+from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
+from pqpp_feedback.errors import check_pairs
 
 
 class ContrastScore(Assessor):
@@ -74,6 +80,47 @@ class ContrastScore(Assessor):
             probability = 1 / (1 + math.exp(-value))
             return Verdict(None, probability, f"a pair with probability {probability:.3f}")
         return Verdict(None, value, f"scaled cosine {value:.2f}")
+
+
+def score_images(
+    images: Sequence[Any],
+    prompts: Sequence[str],
+    scores: Sequence[str] = SCORES[:1],
+    batch_size: int = 16,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return known scores of images for their prompts.
+
+    Args:
+        images: Of PIL, or what else `open_image` takes but arrays.
+        prompts: One an image.
+        scores: Names of `KNOWN_SCORES`.
+        batch_size: How many images are looked at together.
+        **options: Further ones of `ScoreOptions`, as `weights`, `device` and `chat_model`.
+
+    Returns:
+        Of each score its mean over the images that have one, NaN if none has; and `scores`, of each
+        the values of all images, None where an image has none, of which a warning says why.
+
+    Raises:
+        FeedbackError: An option says what cannot be had, or there are more images than prompts.
+        ModelError: A model cannot be had.
+    """
+    names = list(scores)
+    check_pairs(images, prompts)
+    assessors = ScoreOptions(with_scores=names, **options).open()
+    pairs = enumerate(zip(images, prompts, strict=True))
+    pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
+    for assessor in assessors:
+        assessor.plan(pictures)
+    rows = list(assessed_rows(pictures, assessors, batch_size))
+    for row in rows:
+        if row["score"] is None:
+            warnings.warn(f"{row['image']} has no {row['routine']}: {row['reason']}", stacklevel=2)
+    values = [[row["score"] for row in rows[n :: len(names)]] for n in range(len(names))]
+    known = [[value for value in column if value is not None] for column in values]
+    means = [float(np.mean(column)) if column else math.nan for column in known]
+    return {**dict(zip(names, means, strict=True)), "scores": dict(zip(names, values, strict=True))}
 
 
 def load_scorer(
