@@ -214,18 +214,22 @@ class VqaOptions(ChatOptions, AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(VqaOptions):
-    """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore, VQAScore.
+    """Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     Attributes:
-        with_scores: clip_score, siglip_score, pick_score; vqa_score, which a model answers that
-            chat_model names (default: clip_score).
-        weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION].
+        with_scores: clip_score, siglip_score, pick_score; hps_v2, image_reward and aesthetic, whose
+            weights are pickles; vqa_score, which a model answers that chat_model names (default:
+            clip_score).
+        weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION]; of a
+            pickle NAME=FILE.
+        confirm: SHA-256 of a pickle that may be read from now on, as its source tells it.
     """
 
     agreement = "Papers measure agreement with people on other images than yours;"
 
     with_scores: list[str] = option([], None, SCORES, also=("with",))
-    weights: dict[str, str] = option({}, path="name")
+    weights: dict[str, str] = option({})
+    confirm: list[str] = option([], metavar="SHA256")
 
     def __post_init__(self) -> None:
         """Refuse weights of a score that is not asked for, and a question that nobody answers."""
@@ -240,13 +244,13 @@ class ScoreOptions(VqaOptions):
     def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence."""
         with needing("pqpp assess score", "assess"):
-            from pqpp_feedback.scores import ContrastScore, load_scorer
+            from pqpp_feedback.scores import KnownScore, load_scorer
 
         opened: list[Assessor] = []
         for name in self.with_scores or SCORES[:1]:
             if name == "vqa_score":
                 opened += super().open()
                 continue
-            how = name, self.weights.get(name), self.device, self.dtype
-            opened.append(ContrastScore(name, None if self.evidence else load_scorer(*how)))
+            how = name, self.weights.get(name), self.device, self.dtype, self.confirm
+            opened.append(KnownScore(name, None if self.evidence else load_scorer(*how)))
         return opened
