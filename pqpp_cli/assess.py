@@ -356,7 +356,7 @@ class AssessVqa(Assessing, VqaOptions, Command):
     examples:
       pqpp assess vqa --image-dir generated --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
       pqpp assess vqa --image-dir generated --chat-url http://localhost:8000/v1 --chat-model NAME \
-        --answers answers --most-calls 1000
+        --ledger calls.jsonl --most-calls 1000
 
     The model runs in this process or behind an endpoint that speaks OpenAI's chat completions; its
     key comes from PQPP_CHAT_KEY. Where no probabilities are told, there is a verdict and no score.

@@ -166,7 +166,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
     flawless_dir: str | None = option(None, path="folder")
     writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
     questionnaires: str | None = option(None, path="folder")
-    answers: str | None = option(None, "folder where hwpq's answers are kept; nowhere if left out")
     answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
 
     def open(self) -> Sequence[Assessor]:
@@ -190,7 +189,6 @@ class VqaOptions(ChatOptions, AssessorOptions):
     )
 
     question: str | None = option(None, "with {} for the prompt; else VQAScore's", metavar="TEXT")
-    answers: str | None = option(None, "folder where answers are kept; nowhere if left out")
 
     def __post_init__(self) -> None:
         """Refuse a question without the prompt, and none to ask."""
@@ -209,7 +207,7 @@ class VqaOptions(ChatOptions, AssessorOptions):
             return [VqaAssessor(None, question)]
         place = self.budget(), self.device, self.dtype
         chat = self.open_chat(self.chat_model or "", *place, sees=True)
-        return [VqaAssessor(chat, question, self.answers)]
+        return [VqaAssessor(chat, question)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,8 @@ class Ledger:
         Raises:
             ServiceError: The file is no ledger.
         """
+        if self.path:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         alone = folder_to_itself(self.path.parent) if self.path else contextlib.nullcontext()
         with self._threads, alone:
             if self.path and self.path.exists():

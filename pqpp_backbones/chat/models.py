@@ -54,9 +54,8 @@ class Endpoint(Chat):
         try:
             reply = _reply(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
-            said = completion.get("error") if isinstance(completion, dict) else None
-            said = f" ({visible(str(said))[:200]})" if said else ""
-            line = f"{self.url}: what came is no chat completion{said}; check the address"
+            said = visible(str(completion))[:200]
+            line = f"{self.url}: what came is no chat completion ({said}); check the address"
             raise ServiceError(line) from None
         self.budget.settle(call, request, reply, self.name)
         return reply
@@ -126,10 +125,13 @@ class InProcess(Chat):
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        wanted: dict[str, Any] = {"do_sample": False, "max_new_tokens": request.most_tokens}
+        wanted: dict[str, Any] = {
+            "max_new_tokens": request.most_tokens,
+            "return_dict_in_generate": True,
+        }
+        wanted |= {"do_sample": False, "output_logits": bool(request.answers)}
         if request.temperature > 0:
             wanted |= {"do_sample": True, "temperature": request.temperature}
-        wanted |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
         devices = [model.device] if model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices):
             torch.manual_seed(request.seed)

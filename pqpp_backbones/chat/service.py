@@ -118,11 +118,9 @@ class Service:
                 if not (may_name and self._leave_out(sent, said)):
                     raise refusal from None
             except openai.APIConnectionError as error:
-                why = f"no whole reply within {self.timeout:g} s"
-                if not isinstance(error, openai.APITimeoutError):
-                    cause = error.__cause__
-                    why = f"the connection failed, {type(cause).__name__}: {visible(str(cause))}"
-                line = f"{self.url}: no reply after {self.tries} tries ({why:.200})"
+                cause = error.__cause__
+                why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
+                line = f"{self.url}: no reply in {self.tries} tries of {self.timeout:g} s ({why})"
                 raise ServiceError(f"{line}; try again later") from None
         text = self._hidden(answer.text)
         try:

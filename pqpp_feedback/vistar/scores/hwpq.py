@@ -19,7 +19,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions, validate_questionnaire
 from pqpp_feedback.assess.assessor import Verdict, random_for
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import KeptAnswers, pixel_hash
+from pqpp_feedback.assess.values import pixel_hash
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
@@ -181,16 +181,15 @@ SYSTEM = (
 
 
 class Answers:
-    """Asks a model that sees, and keeps its answers by image, questionnaire, model and seed.
+    """Asks a model that sees.
 
     Args:
         chat: The model.
         votes: How often each side is asked.
-        cache: A folder of kept answers; None keeps none.
     """
 
-    def __init__(self, chat: Chat, votes: int = 3, cache: str | Path | None = None) -> None:
-        self.chat, self.votes, self._kept = chat, votes, KeptAnswers(cache)
+    def __init__(self, chat: Chat, votes: int = 3) -> None:
+        self.chat, self.votes = chat, votes
 
     def of(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
         """Return `positive` and `negative`: of each question its votes, None where unreadable.
@@ -214,21 +213,17 @@ class Answers:
     def _vote(
         self, image: Any, pixels: str, side: str, questions: Sequence[str], seed: int
     ) -> list[bool | None]:
-        def ask() -> list[bool | None]:
-            # Shuffled, so that the first question is not always the same one.
-            left = random_for(pixels, side, seed).permutation(len(questions)).tolist()
-            answers: dict[int, bool | None] = {}
-            for attempt in range(choices("hwpq")["answer_tries"]):
-                if left:  # what was not readable is asked again
-                    again = seed + attempt * self.votes
-                    request = request_of(image, [questions[n] for n in left], again)
-                    read = parsed(self.chat.ask(request).text, len(left))
-                    answers |= dict(zip(left, read, strict=True))
-                    left = [n for n in left if answers[n] is None]
-            return [answers[number] for number in range(len(questions))]
-
-        key = [pixels, side, *questions, self.chat.name, str(seed)]
-        return self._kept.of(key, ask)
+        # Shuffled, so that the first question is not always the same one.
+        left = random_for(pixels, side, seed).permutation(len(questions)).tolist()
+        answers: dict[int, bool | None] = {}
+        for attempt in range(choices("hwpq")["answer_tries"]):
+            if left:  # what was not readable is asked again
+                again = seed + attempt * self.votes
+                request = request_of(image, [questions[n] for n in left], again)
+                read = parsed(self.chat.ask(request).text, len(left))
+                answers |= dict(zip(left, read, strict=True))
+                left = [n for n in left if answers[n] is None]
+        return [answers[number] for number in range(len(questions))]
 
 
 def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:
@@ -311,7 +306,7 @@ class HwpqScore(VistarScore):
         is_same = options.writer in (None, options.chat_model)
         writer = answerer if is_same else options.open_chat(options.writer, *place, sees=True)
         questionnaires = Questionnaires(options.questionnaires, writer)
-        return cls(questionnaires, Answers(answerer, options.answers_per_question, options.answers))
+        return cls(questionnaires, Answers(answerer, options.answers_per_question))
 
     def plan(self, pictures: Sequence[Picture]) -> None:
         """See `Assessor.plan`."""

@@ -117,17 +117,3 @@ def test_score_by_hand_and_reasons():
     assert judged(one).score == pytest.approx(1) and "1 of 72" in judged(one).reason
     one["negative"][4] = [None] * 3
     assert judged(one).score is None and "1 questions without" in judged(one).reason
-
-
-def test_answers_are_kept_by_image_questions_model_and_seed(tmp_path):
-    def calls(image=IMAGE, questions=QUESTIONS, name="scripted", votes=2):
-        chat = Scripted(honest, name)
-        Answers(chat, votes, tmp_path).of(image, questions)
-        return len(chat.asked)
-
-    assert calls() == 4 and calls() == 0
-    assert calls(votes=3) == 2  # one more seed
-    assert calls(name="another") == 4
-    assert calls(image=Image.new("RGB", (8, 8), "blue")) == 4
-    other = {**QUESTIONS, "positive": [*QUESTIONS["positive"][:-1], "Is it else?"]}
-    assert calls(questions=other) == 2

@@ -40,7 +40,7 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
     out, tops = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
     with serve_chat() as server:
         words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
-        words += ["--chat-model", "m", "--answers", str(tmp_path / "kept"), "--output", str(out)]
+        words += ["--chat-model", "m", "--ledger", str(tmp_path / "calls"), "--output", str(out)]
         assert main([*words, "--most-calls", "2"]) == 2
         assert "3 calls needed, 2 allowed" in capsys.readouterr().err
         assert server.asked == []

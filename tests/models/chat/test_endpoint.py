@@ -54,17 +54,10 @@ def test_what_is_sent_and_what_comes_back(server):
     assert server.keys == [f"Bearer {SECRET}"]
 
 
-@pytest.mark.parametrize("fault", [429, 500, 503, 524, 529, "cut", "endless"])
-def test_tries_again(server, fault, waits):
-    server.faults = [fault, fault]
+def test_a_reply_without_an_end_is_cut_off(server, waits):
+    server.faults = ["endless", "endless"]
     assert endpoint(server).ask(Request("Hi")).text == "fine"
     assert len(waits) == 2 and len(server.asked) == 3
-
-
-def test_a_slow_one_is_given_up(server):
-    server.faults = ["slow", "slow"]
-    with pytest.raises(ServiceError, match="no whole reply within"):
-        endpoint(server, timeout=0.2, tries=2).ask(Request("Hi"))
 
 
 def test_a_key_that_comes_back_is_shown_nowhere(server):

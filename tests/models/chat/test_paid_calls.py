@@ -75,7 +75,7 @@ SITUATIONS = {
     "breaks": ([error(500, "oh"), FINE], "yes", MOST + CENTS, 2),
     "cut off": (["cut", FINE], "yes", MOST + CENTS, 2),
     "slow": (["slow", FINE], "yes", MOST + CENTS, 2),
-    "slow for ever": (["slow"] * 4, "?no whole reply", 4 * MOST, 4),
+    "slow for ever": (["slow"] * 4, "?no reply in", 4 * MOST, 4),
     "quota": ([error(429, "no money", code="insufficient_quota")], "?insufficient_quota", 0.0, 1),
     "wrong key": ([error(401, "no such key")], "?status 401", 0.0, 1),
     "policy": ([error(400, "no", code="content_policy_violation")], "!content_policy", 0.0, 1),
