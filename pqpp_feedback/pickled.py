@@ -17,7 +17,7 @@ from torch import nn
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.images.embedding import load_backbone
-from pqpp_backbones.pretrained import load_processor, load_tokenizer
+from pqpp_backbones.pretrained import TEXTS, load_processor, load_tokenizer, loading
 from pqpp_files.errors import explained
 from pqpp_files.foreign.json_values import read_json
 from pqpp_hub.pull import pull_files
@@ -74,7 +74,7 @@ def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
     if given and len(files) == 1:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     if given or "file" not in _NAMES[name]:
-        raise ModelError(f"{name}: no one pickle {given or ''}; name it, {_NAMES[name]['source']}")
+        raise ModelError(f"{name}: `weights` names no pickle ({given}); give {_NAMES[name]['source']}")
     repository, file = _NAMES[name]["source"], _NAMES[name]["file"]
     return pull_files(repository, [file], error=ModelError) / file, _NAMES[name]["model"]
 
@@ -88,16 +88,15 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
 
-    with explained(f"{path} are no weights of {name}", "name others", ModelError):
+    with loading(f"{path} are no weights of {name}", "name others", base, files=TEXTS):
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
             return _filled(clip, _as_clip(tensors)), load_processor(base)
         if name == "aesthetic":
             parts = {"clip": load_backbone(base), "head": _head(tensors)}
             return nn.ModuleDict(parts), load_processor(base)
-        settings = _NAMES[name]["config"]
-        if Path(base).is_dir():
-            settings = read_json(Path(base) / "config.json")
+        own = Path(base) / "config.json"
+        settings = read_json(own) if own.is_file() else _NAMES[name]["config"]
         config = modeling_blip.BlipConfig(**settings)
         read = modeling_blip_text.BlipTextModel(config.text_config, add_pooling_layer=False)
         parts = {"vision_model": modeling_blip.BlipVisionModel(config.vision_config)}
@@ -121,9 +120,8 @@ def renamed(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_clip(tensors: Mapping[str, Any]) -> dict[str, Any]:
     """Return OpenCLIP's tensors as transformers has them."""
-    turned = ("visual.proj", "text_projection")
-    turned_tensors = {k: t.T if k in turned else t for k, t in tensors.items()}
-    made = renamed("hps_v2", turned_tensors)
+    turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
+    made = renamed("hps_v2", {**tensors, **turned})
     for key in [key for key in made if "in_proj_" in key]:
         for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
             made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
@@ -132,12 +130,11 @@ def _as_clip(tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 def _head(tensors: Mapping[str, Any]) -> nn.Sequential:
     """Return linear layers, one after the other; what stands between is dropout of the training."""
-    numbers = sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight"))
     layers = []
-    for number in numbers:
-        weight, bias = (tensors[f"layers.{number}.{part}"] for part in ("weight", "bias"))
-        layers.append(nn.Linear(*reversed(weight.shape)))
-        layers[-1].load_state_dict({"weight": weight, "bias": bias})
+    for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
+        parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}
+        layers.append(nn.Linear(*reversed(parts["weight"].shape)))
+        layers[-1].load_state_dict(parts)
     return nn.Sequential(*layers)
 
 

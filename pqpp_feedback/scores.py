@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from PIL import Image, ImageOps
 
 from pqpp_backbones.images import embedding
 from pqpp_backbones.pretrained import Loaded, Model, fetch, load_processor, put_on, usual_device
@@ -79,8 +81,6 @@ class KnownScore(Assessor):
 
 def _values(name: str, loaded: Loaded, images: Sequence[Any], texts: Sequence[str]) -> Any:
     """Return the cosine of each image and its text, or what the model makes of it."""
-    import torch
-
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
         pairs = zip(images, texts, strict=True)
@@ -103,8 +103,6 @@ def _values(name: str, loaded: Loaded, images: Sequence[Any], texts: Sequence[st
 
 
 def _reward(loaded: Loaded, image: Any, text: str) -> float:
-    import torch
-
     model, processor = loaded.model, loaded.processor
     told = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
     tokens = {one: told[one].to(loaded.device) for one in ("input_ids", "attention_mask")}
@@ -125,14 +123,10 @@ def squared(image: Any, side: int) -> Any:
     """Return an image whose longer side is `side`, on a black square, as HPSv2 prepares it.
 
     Example:
-        >>> from PIL import Image
         >>> squared(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
         (0, 0, 0)
     """
-    from PIL import Image
-
-    scale = side / max(image.size)
-    small = image.resize([round(length * scale) for length in image.size], Image.Resampling.BICUBIC)
+    small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
     square = Image.new("RGB", (side, side))
     square.paste(small, [(side - length) // 2 for length in small.size])
     return square
@@ -199,8 +193,6 @@ def load_scorer(
     Raises:
         ModelError: It cannot be had.
     """
-    import torch
-
     known, device = KNOWN_SCORES[name], device or usual_device()
     if name in PICKLED:
         path, base = find_pickle(name, model)

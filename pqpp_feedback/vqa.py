@@ -30,7 +30,7 @@ class VqaAssessor(Assessor):
         Verdict(verdict=True, score=0.6, reason='"Yes"; yes 0.600, no 0.300')
     """
 
-    name, routine = "vqa", "vqascore"
+    name, routine = "vqa_score", "vqascore"
     is_one_by_one = True
 
     def __init__(self, chat: Chat | None = None, question: str = QUESTION) -> None:

@@ -218,14 +218,11 @@ class Budget:
 
         Where nothing was said and no count tells, the most that it may have cost stands.
         """
-        paid = self.most(request, model)
-        if reply.text or reply.tokens_out is not None:
-            guess = len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
-            paid = self.cost(
-                model,
-                _tokens(request) if reply.tokens_in is None else reply.tokens_in,
-                guess if reply.tokens_out is None else reply.tokens_out,
-            )
+        told = reply.tokens_in, reply.tokens_out
+        guessed = _tokens(request), len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
+        counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
+        is_told = reply.text or reply.tokens_out is not None
+        paid = self.cost(model, *counts) if is_told else self.most(request, model)
         self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:

@@ -67,10 +67,8 @@ class Ledger:
                     try:
                         self._enter(parse_json(line, "a line", parse_constant=no_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
-                        where = f"{self.path}, line {self._read}"
-                        raise ServiceError(
-                            f"{where}: no line of a ledger; name another file"
-                        ) from None
+                        fault = f"{self.path}, line {self._read}: no line of a ledger"
+                        raise ServiceError(f"{fault}; name another file") from None
                 if cut := new[len(whole) :]:  # by a kill, in the middle of a line of ours
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
                         raise ServiceError(f"{self.path} is not a ledger; name another file")

@@ -150,10 +150,9 @@ class InProcess(Chat):
 
 def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
     """Return what templates take: of models of images and text a list of parts, else plain text."""
-    said = {"system": request.system, "user": request.text}
     messages: list[dict[str, Any]] = [
         {"role": role, "content": [{"type": "text", "text": text}] if sees else text}
-        for role, text in said.items()
+        for role, text in (("system", request.system), ("user", request.text))
         if text
     ]
     if request.image is not None:
@@ -220,9 +219,7 @@ class ChatOptions(Options):
 
     chat_url: str | None = option(None, metavar="URL")
     chat_model: str | None = option(None, metavar="NAME")
-    most_calls: int | None = option(
-        None, "the most calls that may be made", metavar="N", above=0, goes_with="chat_model"
-    )
+    most_calls: int | None = option(None, "the most calls", above=0, goes_with="chat_model")
     most_money: float | None = option(None, metavar="SUM", above=0, goes_with="chat_model")
     prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
     ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")

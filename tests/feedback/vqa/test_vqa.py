@@ -39,7 +39,8 @@ def folder(tmp_path, monkeypatch):
 def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
     out, tops = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
     with serve_chat() as server:
-        words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
+        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
+        words += ["--chat-url", server.url]
         words += ["--chat-model", "m", "--ledger", str(tmp_path / "calls"), "--output", str(out)]
         assert main([*words, "--most-calls", "2"]) == 2
         assert "3 calls needed, 2 allowed" in capsys.readouterr().err
@@ -70,7 +71,8 @@ def test_no_answer_is_no_verdict(folder, tmp_path):
     out = tmp_path / "v.parquet"
     with serve_chat() as server:
         server.answer = lambda body: said.pop(0) if said else completion("No.")
-        words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
+        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
+        words += ["--chat-url", server.url]
         assert main([*words, "--chat-model", "m", "--output", str(out)]) == 0
     rows = list(read_verdicts(out))
     assert [row["verdict"] for row in rows] == [None, None, False]
