@@ -73,10 +73,10 @@ def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
     files = [place] if place.is_file() else [*place.glob("*.pt"), *place.glob("*.pth")]
     if given and len(files) == 1:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
-    if given or "file" not in _NAMES[name]:
-        raise ModelError(f"{name}: `weights` names no pickle ({given}); give {_NAMES[name]['source']}")
-    repository, file = _NAMES[name]["source"], _NAMES[name]["file"]
-    return pull_files(repository, [file], error=ModelError) / file, _NAMES[name]["model"]
+    source, file = _NAMES[name]["source"], _NAMES[name].get("file")
+    if given or not file:
+        raise ModelError(f"{name}: `weights` names no one pickle ({given}); give {source}")
+    return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
 def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
