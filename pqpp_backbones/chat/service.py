@@ -120,8 +120,10 @@ class Service:
             except openai.APIConnectionError as error:
                 cause = error.__cause__
                 why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
-                line = f"{self.url}: no reply in {self.tries} tries of {self.timeout:g} s ({why})"
-                raise ServiceError(f"{line}; try again later") from None
+                tries = f"{self.tries} tries of up to {self.timeout:g} s"
+                raise ServiceError(
+                    f"{self.url}: no reply in {tries} ({why}); try again later"
+                ) from None
         text = self._hidden(answer.text)
         try:
             if not text.startswith(("data:", "event:", ":")):

@@ -126,6 +126,7 @@ def test_each_cent_is_booked_once(server, tmp_path, name):
         else:
             assert outcome(again) == found
     assert len(server.asked) == tries and again.budget.ledger.spent == pytest.approx(paid)
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
 
 
 def test_what_is_refused_by_name_is_left_out_and_told_once(server):
