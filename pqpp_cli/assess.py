@@ -22,7 +22,6 @@ from pqpp_feedback.assessors import (
     RahfOptions,
     ScoreOptions,
     VistarOptions,
-    VqaOptions,
 )
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -344,31 +343,20 @@ class AssessVistar(Assessing, VistarOptions, Command):
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
 
 
-class AssessVqa(Assessing, VqaOptions, Command):
-    r"""Ask a vision-language model whether each image shows its prompt (VQAScore).
-
-    The score is the probability of "yes".
-
-    examples:
-      pqpp assess vqa --image-dir generated --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
-      pqpp assess vqa --image-dir generated --chat-url http://localhost:8000/v1 --chat-model NAME \
-        --answers answers --most-calls 1000
-
-    The model runs in this process or behind an endpoint with OpenAI's chat completions; its key is
-    PQPP_CHAT_KEY. Without probabilities there is a verdict but no score.
-    """
-
-
 class AssessScore(Assessing, ScoreOptions, Command):
-    r"""Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore, VQAScore.
+    r"""Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     examples:
       pqpp assess score --with clip_score,pick_score --image-dir generated --output scores.parquet
       pqpp assess score --with vqa_score,pick_score --image-dir generated \
         --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
+      pqpp assess score --with vqa_score --image-dir generated --chat-url http://localhost:8000/v1 \
+        --chat-model NAME --ledger calls.jsonl --most-calls 1000
       pqpp assess score --with siglip_score --weights siglip_score=google/siglip-base-patch16-224 \
         --image-dir generated
 
-    Each score is computed as its authors do, with their weights (safetensors alone); docs/assess.md
-    has licences, sizes, what they were trained on, and how well they agree with people.
+    Each score is computed as its authors do, with their weights; docs/assess.md has licences,
+    sizes, what they were trained on, and how well they agree with people. hps_v2, image_reward and
+    aesthetic are pickles, read once you have confirmed their SHA-256. The key of an endpoint comes
+    from PQPP_CHAT_KEY; one that tells no probabilities gives verdicts of vqa_score and no score.
     """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import Command
 from pqpp_cli.groups import ColumnOptions, Dataset, Targets
+from pqpp_cli.output import note
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -24,8 +26,8 @@ _FAR = (
 )
 
 
-class Fit(Dataset, ColumnOptions, Targets, Command):
-    """Fit a predictor to prompts with scores: a table, a dataset, a benchmark.
+class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
+    r"""Fit a predictor to prompts with scores: a table, a dataset, a benchmark.
 
     examples:
       pqpp fit my_benchmark --output my_predictor
@@ -35,6 +37,8 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
       pqpp fit ratings.csv --base alignment --output my_predictor
       pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
       pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
+      pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --most-calls 500 \
+          --output my_llm
 
     The predictor is a head on words, word pieces and the network of `static-train`, fitted in
     closed form on one core, without torch. pqpp tries TF-IDF with ridge, ridge on the network's
@@ -43,6 +47,10 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
     of your scores from a prediction of the network, which helps if prompts are few. Rows of one
     prompt are averaged. The printed figures are from cross-validation of the whole fit; "in 90 %"
     is the share of true values within the 90 % intervals.
+
+    --chat-model asks a language model instead, with judged examples: a hundred questions per target
+    in the fit, one per prompt and target in predictions. The address is not stored; for predictions
+    set PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MOST_CALLS and so on, or only PQPP_CHAT_MODEL.
 
     Targets may have any name. Names that end in _hbpp must be within -1 to 2, in _p10, _rr or _rate
     within 0 to 1; predictions stay within that range, others within a tenth of the observed one.
@@ -54,6 +62,7 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
             static-train, saved with it: a name or a folder.
         base: A prediction of the network to start from, like alignment: helps most with 20 to 200
             prompts rated on your own generator.
+        chat_model: A language model: a name at --chat-url, else a folder or OWNER/REPOSITORY.
     """
 
     dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")
@@ -61,6 +70,7 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
     folds: int = option(5, "parts of the cross-validation")
     encoder: str = option("static-train", path="name")
     base: str | None = option(None, metavar="TARGET")
+    chat_model: str | None = None
     output: str = option(NEEDED, "where to save the predictor", path="output", also=("output_dir",))
     overwrite: bool = option(False, "replace the predictor that is there")
 
@@ -68,33 +78,34 @@ class Fit(Dataset, ColumnOptions, Targets, Command):
         """Fit, save, and print what the predictor scores on prompts that were left out."""
         from pqpp_backbones.checkpoint import check_place
         from pqpp_backbones.training.publish import refuse_finished
+        from pqpp_models.llm.predictor import LlmPredictor
         from pqpp_models.text.ridge.fitting import fit
         from pqpp_models.text.ridge.scores import read_score_table
 
-        check_place(self.output, "ridge")
+        check_place(self.output, "llm" if self.chat_model else "ridge")
         refuse_finished(Path(self.output), self)
-        part = (self.subset, self.split, self.data_dir)
-        data = read_score_table(self.dataset, self.targets, *part, self.column)
-        fitted = fit(
-            data.prompts,
-            list(zip(*data.columns.values(), strict=True)),
-            list(data.columns),
-            data.name,
-            folds=self.folds,
-            progress=sys.stderr.isatty(),
-            ids=data.ids,
-            limits=data.limits,
-            encoder=self.encoder,
-            base=self.base,
-        )
+        part = self.subset, self.split, self.data_dir, self.column
+        data = read_score_table(self.dataset, self.targets, *part)
+        values = list(zip(*data.columns.values(), strict=True))
+        given = data.prompts, values, list(data.columns), data.name
+        told: dict[str, Any] = {"limits": data.limits, "progress": sys.stderr.isatty()}
+        if self.chat_model:
+            chat = self.open_chat(self.chat_model, self.budget())
+            fitted: Predictor = LlmPredictor.fit(chat, *given, **told)
+            for name, found in fitted.details["training"]["cross_validation"].items():
+                print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
+            note(chat.budget.line())
+        else:
+            told |= {"folds": self.folds, "ids": data.ids}
+            fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
+            print(format_figures(fitted))
+            training = fitted.details["training"]
+            if training["known"]:
+                print(_KNOWN.format_map(training))
+            if fitted.reads_any_language:
+                print(_FAR.format_map(training))
         fitted.details = {**fitted.details, "dataset": data.dataset}
         folder = fitted.save_pretrained(self.output)
-        print(format_figures(fitted))
-        training = fitted.details["training"]
-        if training["known"]:
-            print(_KNOWN.format_map(training))
-        if fitted.reads_any_language:
-            print(_FAR.format_map(training))
         print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
 
 

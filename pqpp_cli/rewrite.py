@@ -95,9 +95,6 @@ class Rewrite(
         if self.chat_url and not self.chat_model:
             raise PqppError("`chat_url`: name by `chat_model` which of its models writes")
         self.require_one_of("candidates", "chat_model")
-        for name in ("most_calls", "most_money", "prices"):
-            if getattr(self, name) and not self.chat_model:
-                raise PqppError(f"`{name}`: it is about a `chat_model`")
         if self.study and not self.model_name:
             raise PqppError("`study`: say by `model_name` what pqpp generate calls the model")
 
@@ -151,11 +148,10 @@ class Rewrite(
         if self.candidates:
             candidates = read_rewrites(self.candidates)
             return (lambda prompt: candidates.get(prompt, [])), list
-        budget = self.budget()
-        name = self.chat_model or ""
-        writer = Writer(self.open_chat(name, budget), self.count, judge.target)
+        chat = self.open_chat(self.chat_model or "", self.budget())
+        writer = Writer(chat, self.count, judge.target)
         writer.plan(list(prompts))
-        return writer, lambda: [budget.line()]
+        return writer, lambda: [chat.budget.line()]
 
 
 def _in_words(columns: dict[str, list], verdicts: list[dict]) -> str:

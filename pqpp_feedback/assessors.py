@@ -166,7 +166,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
     flawless_dir: str | None = option(None, path="folder")
     writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
     questionnaires: str | None = option(None, path="folder")
-    answers: str | None = option(None, "folder where hwpq's answers are kept; nowhere if left out")
     answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
 
     def open(self) -> Sequence[Assessor]:
@@ -177,76 +176,50 @@ class VistarOptions(ChatOptions, AssessorOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VqaOptions(ChatOptions, AssessorOptions):
-    """The probability that a model of images and text answers "yes" about image and prompt.
-
-    The model runs in this process or behind an endpoint that speaks OpenAI's chat completions. It
-    is VQAScore's question; an endpoint that tells no probabilities gives verdicts alone.
-    """
-
-    agreement = (
-        "How well it agrees with people depends on the model, and is not known here; VQAScore's "
-        "paper reports it for CLIP-FlanT5;"
-    )
-
-    question: str | None = option(None, "with {} for the prompt; else VQAScore's", metavar="TEXT")
-    answers: str | None = option(None, "folder where answers are kept; nowhere if left out")
-
-    def __post_init__(self) -> None:
-        """Refuse a question without the prompt, and none to ask."""
-        super().__post_init__()
-        if self.question is not None and "{}" not in self.question:
-            raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
-        if not self.evidence and not self.chat_model:
-            raise FeedbackError("`chat_model` is missing: who answers, at `chat_url` or here")
-
-    def open(self) -> Sequence[Assessor]:
-        """Load the model, or reach for the endpoint."""
-        from pqpp_feedback.vqa import QUESTION, VqaAssessor
-
-        question = self.question or QUESTION
-        if self.evidence:
-            return [VqaAssessor(None, question)]
-        place = self.budget(), self.device, self.dtype
-        chat = self.open_chat(self.chat_model or "", *place, sees=True)
-        return [VqaAssessor(chat, question, self.answers)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreOptions(VqaOptions):
-    """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore, VQAScore.
+class ScoreOptions(ChatOptions, AssessorOptions):
+    """Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     Attributes:
-        with_scores: clip_score, siglip_score, pick_score; vqa_score, which a model answers that
-            chat_model names (default: clip_score).
-        weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION].
+        with_scores: clip_score, siglip_score, pick_score; hps_v2, image_reward and aesthetic, whose
+            weights are pickles; vqa_score, VQAScore's question, which a model of images and text
+            answers that chat_model names, here or behind an endpoint (default: clip_score).
+        weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION]; of a
+            pickle NAME=FILE.
+        confirm: SHA-256 of a pickle that may be read from now on, as its source tells it.
     """
 
     agreement = "Papers measure agreement with people on other images than yours;"
 
     with_scores: list[str] = option([], None, SCORES, also=("with",))
-    weights: dict[str, str] = option({}, path="name")
+    weights: dict[str, str] = option({})
+    confirm: list[str] = option([], metavar="SHA256")
+    question: str | None = option(None, "of vqa_score, with {} for the prompt", metavar="TEXT")
 
     def __post_init__(self) -> None:
         """Refuse weights of a score that is not asked for, and a question that nobody answers."""
+        super().__post_init__()
+        names = self.with_scores or SCORES[:1]
         for name in self.weights:
-            if name not in (self.with_scores or SCORES[:1]) or name == "vqa_score":
+            if name not in names or name == "vqa_score":
                 raise FeedbackError(f"`weights`: {name} is none of the scores that are asked for")
-        if "vqa_score" in self.with_scores:
-            super().__post_init__()
-        else:
-            Options.__post_init__(self)
+        if self.question is not None and "{}" not in self.question:
+            raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
+        if "vqa_score" in names and not (self.evidence or self.chat_model):
+            raise FeedbackError("`chat_model` is missing: who answers, at `chat_url` or here")
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models, but for kept evidence."""
-        with needing("pqpp assess score", "assess"):
-            from pqpp_feedback.scores import ContrastScore, load_scorer
-
+        """Load the models, or reach for the endpoint; nothing of both for kept evidence."""
         opened: list[Assessor] = []
         for name in self.with_scores or SCORES[:1]:
             if name == "vqa_score":
-                opened += super().open()
+                from pqpp_feedback.vqa import QUESTION, VqaAssessor
+
+                place = self.chat_model or "", self.budget(), self.device, self.dtype
+                chat = None if self.evidence else self.open_chat(*place, sees=True)
+                opened.append(VqaAssessor(chat, self.question or QUESTION))
                 continue
-            how = name, self.weights.get(name), self.device, self.dtype
-            opened.append(ContrastScore(name, None if self.evidence else load_scorer(*how)))
+            with needing("pqpp assess score", "assess"):
+                from pqpp_feedback.scores import KnownScore, load_scorer
+            how = name, self.weights.get(name), self.device, self.dtype, self.confirm
+            opened.append(KnownScore(name, None if self.evidence else load_scorer(*how)))
         return opened

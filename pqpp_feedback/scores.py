@@ -1,28 +1,37 @@
-"""Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and VQAScore.
+"""Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and others.
 
 Each is computed as its authors do: their texts, their preparation, their scale. Weights come from
-safetensors alone. HPSv2, ImageReward and LAION's aesthetic score are published as pickles, which
-can hold code, and are not loaded.
+safetensors, or from pickles that somebody has confirmed.
 """
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from PIL import Image, ImageOps
+
 from pqpp_backbones.images import embedding
-from pqpp_backbones.pretrained import Loaded, fetch, load_processor, put_on, usual_device
+from pqpp_backbones.pretrained import Loaded, Model, fetch, load_processor, put_on, usual_device
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.run import assessed_rows
 from pqpp_feedback.assess.values import unit_rows
-from pqpp_feedback.assessors import KNOWN_SCORES
+from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
+from pqpp_feedback.errors import check_pairs
+from pqpp_feedback.pickled import PICKLED, find_pickle, load_pickled, read_pickle
 
 
-class ContrastScore(Assessor):
-    """A score by a model that puts texts and images into one space.
+class KnownScore(Assessor):
+    """A score by a model of texts and images.
 
-    CLIPScore is 2.5 times the cosine, 0 where that is negative; PickScore the cosine times the
-    model's learned scale; SigLIP's the probability that text and image are a pair. No verdict is
-    told: none of the papers has a threshold.
+    CLIPScore is 2.5 times the cosine, 0 where that is negative; HPSv2 the cosine; PickScore the
+    cosine times the model's learned scale; SigLIP's the probability that text and image are a pair.
+    ImageReward has mean 0 and deviation 1 over its authors' images; the aesthetic score is about 1
+    to 10. No verdict is told: none of the papers has a threshold.
 
     Args:
         name: Of `KNOWN_SCORES`, but for `vqa_score`.
@@ -31,7 +40,7 @@ class ContrastScore(Assessor):
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "a cat")
-        >>> ContrastScore("clip_score").score({"value": 0.3}, picture).score
+        >>> KnownScore("clip_score").score({"value": 0.3}, picture).score
         0.75
     """
 
@@ -53,16 +62,9 @@ class ContrastScore(Assessor):
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return the cosine of each image and its prompt, or what the model makes of it."""
         assert self._loaded is not None
-        model, processor = self._loaded.model, self._loaded.processor
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
         with self.timed("scorer"):
-            seen = embedding.embed_images(model, processor, images, self._loaded.at_once or 64)
-            read = embedding.embed_prompts(model, processor, texts, 1)  # else padding is read
-        values = (unit_rows(seen) * unit_rows(read)).sum(axis=1)
-        if self.name != "clip_score":
-            bias = getattr(model, "logit_bias", None)
-            values = values * model.logit_scale.exp().item()
-            values = values + (0.0 if bias is None else bias.item())
+            values = _values(self.name, self._loaded, images, texts)
         return [{"value": float(value)} for value in values]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -73,27 +75,131 @@ class ContrastScore(Assessor):
         if self.name == "siglip_score":
             probability = 1 / (1 + math.exp(-value))
             return Verdict(None, probability, f"a pair with probability {probability:.3f}")
-        return Verdict(None, value, f"scaled cosine {value:.2f}")
+        kind = {"pick_score": "scaled cosine", "hps_v2": "cosine"}.get(self.name, "reward")
+        return Verdict(None, value, f"{kind} {value:.3f}")
+
+
+def _values(name: str, loaded: Loaded, images: Sequence[Any], texts: Sequence[str]) -> Any:
+    """Return the cosine of each image and its text, or what the model makes of it."""
+    model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
+    if name == "image_reward":
+        pairs = zip(images, texts, strict=True)
+        rewards = [_reward(loaded, image, text) for image, text in pairs]
+        return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
+    if name == "hps_v2":
+        images = [squared(image, model.config.vision_config.image_size) for image in images]
+    clip = model["clip"] if name == "aesthetic" else model
+    seen = unit_rows(embedding.embed_images(clip, processor, images, at_once))
+    if name == "aesthetic":
+        with torch.inference_mode():
+            vectors = torch.from_numpy(seen).to(loaded.device, clip.dtype)
+            return model["head"](vectors)[:, 0].tolist()
+    read = embedding.embed_prompts(model, processor, texts, 1)  # else padding is read
+    values = (seen * unit_rows(read)).sum(axis=1)
+    if name in ("clip_score", "hps_v2"):
+        return values
+    bias = getattr(model, "logit_bias", None)
+    return values * model.logit_scale.exp().item() + (0.0 if bias is None else bias.item())
+
+
+def _reward(loaded: Loaded, image: Any, text: str) -> float:
+    model, processor = loaded.model, loaded.processor
+    told = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
+    tokens = {one: told[one].to(loaded.device) for one in ("input_ids", "attention_mask")}
+    pixels = embedding.pixels_of(processor, [image])
+    pixels = pixels.to(loaded.device, getattr(torch, loaded.dtype))
+    with torch.inference_mode():
+        seen = model["vision_model"](pixels).last_hidden_state
+        told = {"encoder_hidden_states": seen, "is_decoder": False, "use_cache": False}
+        read = model["text_encoder"](**tokens, **told).last_hidden_state
+        return model["head"](read[:, 0]).item()
+
+
+_REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
+"""Of ImageReward over its authors' images, by which it is standardised."""
+
+
+def squared(image: Any, side: int) -> Any:
+    """Return an image whose longer side is `side`, on a black square, as HPSv2 prepares it.
+
+    Example:
+        >>> squared(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
+        (0, 0, 0)
+    """
+    small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
+    square = Image.new("RGB", (side, side))
+    square.paste(small, [(side - length) // 2 for length in small.size])
+    return square
+
+
+def score_images(
+    images: Sequence[Any],
+    prompts: Sequence[str],
+    scores: Sequence[str] = SCORES[:1],
+    batch_size: int = 16,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return known scores of images for their prompts.
+
+    Args:
+        images: Of PIL, or what else `open_image` takes but arrays.
+        prompts: One an image.
+        scores: Names of `KNOWN_SCORES`.
+        batch_size: How many images are looked at together.
+        **options: Further ones of `ScoreOptions`, as `weights`, `device` and `chat_model`.
+
+    Returns:
+        Of each score its mean over the images that have one, NaN if none has; and `scores`, of each
+        the values of all images, None where an image has none, of which a warning says why.
+
+    Raises:
+        FeedbackError: An option says what cannot be had, or there are more images than prompts.
+        ModelError: A model cannot be had.
+    """
+    names = list(scores)
+    check_pairs(images, prompts)
+    assessors = ScoreOptions(with_scores=names, **options).open()
+    pairs = enumerate(zip(images, prompts, strict=True))
+    pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
+    for assessor in assessors:
+        assessor.plan(pictures)
+    rows = list(assessed_rows(pictures, assessors, batch_size))
+    for row in rows:
+        if row["score"] is None:
+            warnings.warn(f"{row['image']} has no {row['routine']}: {row['reason']}", stacklevel=2)
+    values = [[row["score"] for row in rows[n :: len(names)]] for n in range(len(names))]
+    known = [[value for value in column if value is not None] for column in values]
+    means = [float(np.mean(column)) if column else math.nan for column in known]
+    return {**dict(zip(names, means, strict=True)), "scores": dict(zip(names, values, strict=True))}
 
 
 def load_scorer(
-    name: str, model: str | None = None, device: str | None = None, dtype: str = "float32"
+    name: str,
+    model: str | None = None,
+    device: str | None = None,
+    dtype: str = "float32",
+    confirmed: Sequence[str] = (),
 ) -> Loaded:
     """Load the model of a score.
 
     Args:
         name: Of `KNOWN_SCORES`, but for `vqa_score`.
         model: Other weights of the kind with their processor, a folder or OWNER/REPOSITORY; those
-            of the authors if None.
+            of the authors if None. Of a pickle the file, or a folder with it and the rest.
         device: Where it runs; the usual one if None.
         dtype: Of its numbers.
+        confirmed: SHA-256 of pickles that may be read.
 
     Raises:
         ModelError: It cannot be had.
     """
-    import torch
-
     known, device = KNOWN_SCORES[name], device or usual_device()
+    if name in PICKLED:
+        path, base = find_pickle(name, model)
+        tensors, digest = read_pickle(path, confirmed)
+        filled, processor = load_pickled(path, base, name, tensors)
+        told, filled = Model(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
+        return Loaded(put_on(filled.eval(), device), processor, told, device, dtype)
     folder, told = fetch(model or known["model"], name)
     backbone = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
     beside = str(folder) if model else known.get("processor", str(folder))

@@ -7,7 +7,6 @@ from pqpp_backbones.chat.chat import Chat, Request
 from pqpp_backbones.pretrained import Model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import KeptAnswers, pixel_hash
 
 ANSWERS = ("yes", "no")
 # VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291).
@@ -23,7 +22,6 @@ class VqaAssessor(Assessor):
     Args:
         chat: The model; None to score kept evidence.
         question: With `{}` for the prompt.
-        folder: Of answers that are kept by image, question and model; None keeps none.
 
     Example:
         >>> from pathlib import Path
@@ -32,14 +30,12 @@ class VqaAssessor(Assessor):
         Verdict(verdict=True, score=0.6, reason='"Yes"; yes 0.600, no 0.300')
     """
 
-    name, routine = "vqa", "vqascore"
+    name, routine = "vqa_score", "vqascore"
     is_one_by_one = True
 
-    def __init__(
-        self, chat: Chat | None = None, question: str = QUESTION, folder: str | None = None
-    ) -> None:
+    def __init__(self, chat: Chat | None = None, question: str = QUESTION) -> None:
         super().__init__({"answers": Model(chat.name)} if chat else None)
-        self._chat, self._question, self._kept = chat, question, KeptAnswers(folder)
+        self._chat, self._question = chat, question
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -48,10 +44,9 @@ class VqaAssessor(Assessor):
 
     def plan(self, pictures: Sequence[Picture]) -> None:
         """See `Assessor.plan`."""
-        asked = [picture for picture in pictures if not picture.problem]
-        if self._chat and asked:
-            longest = max(asked, key=lambda picture: len(picture.prompt))
-            self._chat.budget.plan(len(asked), self._request(object(), longest))
+        if self._chat:
+            asked = (picture for picture in pictures if not picture.problem)
+            self._chat.plan(self._request(object(), picture) for picture in asked)
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""
@@ -67,14 +62,9 @@ class VqaAssessor(Assessor):
         return Request(text, image=image, most_tokens=8, answers=ANSWERS)
 
     def _asked(self, image: Any, picture: Picture) -> dict[str, Any]:
-        chat, request = self._chat, self._request(image, picture)
-        assert chat is not None
-
-        def ask() -> dict[str, Any]:
-            reply = chat.ask(request)
-            return {"said": reply.text.strip()[:200], **(reply.chances or {})}
-
-        return self._kept.of([pixel_hash(image), request.text, chat.name], ask)
+        assert self._chat is not None
+        reply = self._chat.ask(self._request(image, picture))
+        return {"said": reply.text.strip()[:200], **(reply.chances or {})}
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return whether "yes" is likelier than "no", and its probability."""

@@ -91,14 +91,14 @@ def metric_path(name: str) -> Path:
         >>> metric_path("ndcg").name
         'ndcg.py'
     """
-    known = list_metrics()
-    if name in known:
-        return _PACKAGE / name / f"{name}.py"
+    for package in (_PACKAGE, _PACKAGE.with_name("pqpp_feedback")):  # scores of images have models
+        if (path := package / name / f"{name}.py").is_file():
+            return path
     from pqpp_files.names import close_names
 
-    hint, near = ".", close_names(re.sub(r"(@|_cut)?[@_-]?\d+$", "", name.lower()), known)
-    if near:
-        hint = f"; did you mean {' or '.join(repr(_PREFIX + metric) for metric in near)}?"
+    stem, known = re.sub(r"(@|_cut)?[@_-]?\d+$", "", name.lower()), list_metrics()
+    near = " or ".join(repr(_PREFIX + metric) for metric in close_names(stem, known))
+    hint = f"; did you mean {near}?" if near else "."
     raise FileNotFoundError(
         f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
     )
@@ -131,10 +131,10 @@ def load_metric(name: str) -> type[Metric]:
     """
     from pqpp_metrics.metric import Metric
 
-    metric_path(name)
-    module = importlib.import_module(f"pqpp_metrics.{name}.{name}")
-    classes = (var for var in vars(module).values() if isinstance(var, type))
-    return next(class_ for class_ in classes if issubclass(class_, Metric))
+    if metric_path(name).parents[1] != _PACKAGE:
+        raise FileNotFoundError(f"{name} looks at images: pqpp assess score, or evaluate.load")
+    held = vars(importlib.import_module(f"pqpp_metrics.{name}.{name}")).values()
+    return next(one for one in held if isinstance(one, type) and issubclass(one, Metric))
 
 
 def metric_card(name: str) -> list[str]:

@@ -207,6 +207,12 @@ _UNSHIPPED = (
         _IMAGES,
     ),
     (
+        "llm",
+        "llm.predictor:LlmPredictor",
+        "a language model that sees judged examples, by `pqpp fit --chat-model`",
+        "an endpoint (pqpp[chat]), or pqpp[models]",
+    ),
+    (
         "ridge",
         "text.ridge.predictor:RidgePredictor",
         "a linear head on the network of static, by `pqpp fit`",

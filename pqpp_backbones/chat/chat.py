@@ -1,16 +1,21 @@
 """What is asked of a model that chats, what it replies, and what that may cost."""
 
 import abc
+import base64
+import io
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import no_constant, parse_json
+from pqpp_files.hashes import sha256_of_parts
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
@@ -30,6 +35,8 @@ class Request:
         temperature: Of the sampling; 0 takes the likeliest.
         most_tokens: Of the reply.
         answers: Words whose probabilities as the reply's first one are wanted.
+        about: What tells plans that a reply in the ledger is one to such a question; the text if
+            left out.
     """
 
     text: str
@@ -40,6 +47,37 @@ class Request:
     temperature: float = 0.0
     most_tokens: int = 2048
     answers: tuple[str, ...] = ()
+    about: str = ""
+
+    def body(self, model: str) -> dict[str, Any]:
+        """Return the question to a model as OpenAI's chat completions have it."""
+        content: Any = self.text
+        if self.image is not None:
+            content = [
+                {"type": "image_url", "image_url": {"url": data_url(self.image)}},
+                {"type": "text", "text": self.text},
+            ]
+        messages = [{"role": "system", "content": self.system}] if self.system else []
+        body = {
+            "model": model,
+            "messages": [*messages, {"role": "user", "content": content}],
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "max_tokens": self.most_tokens,
+        }
+        if self.answers:
+            body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
+        if self.schema is not None:
+            form = {"name": "reply", "strict": True, "schema": self.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return body
+
+
+def data_url(image: Any) -> str:
+    """Return an image of PIL as an address that holds it, as PNG; what is transparent is white."""
+    buffer = io.BytesIO()
+    open_image(image).save(buffer, "PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 @dataclass(frozen=True)
@@ -64,18 +102,55 @@ class Chat(abc.ABC):
     Attributes:
         name: The model's name, as it is kept with results.
         budget: What may be spent.
+        url: Where it is; empty in this process.
+        at_once: How many questions may be asked at a time, in threads.
     """
 
     name: str
     budget: "Budget"
+    url = ""
+    at_once = 1
 
-    @abc.abstractmethod
     def ask(self, request: Request) -> Reply:
-        """Return the reply to one question.
+        """Return the reply to one question; one that a ledger's file has is not asked for again.
 
         Raises:
             ServiceError: There is none, after all tries, it holds nothing, or the limit is reached.
         """
+        ledger, key = self.budget.ledger, ""
+        if ledger.path:
+            key = sha256_of_parts([self.url, json.dumps(request.body(self.name))])
+        with ledger.held():
+            kept = ledger.replies.get(key)
+        if kept:
+            reply = Reply(**kept)
+        else:
+            told = {"key": key, "about": self._about(request)} if key else {}
+            reply = self._answer(request, told)
+        if reply.why:
+            raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
+        return reply
+
+    def plan(self, requests: Iterable[Request]) -> None:
+        """Raise before the start if questions would cost more than is left.
+
+        Those of which the ledger has a reply cost nothing; tries that fail come on top.
+
+        Raises:
+            ServiceError: They would.
+        """
+        self.budget.plan(self.priced(requests))
+
+    def priced(self, requests: Iterable[Request]) -> Iterator[tuple[str, float]]:
+        """Give of each question what it is about and the most that it may cost."""
+        return ((self._about(one), self.budget.most(one, self.name)) for one in requests)
+
+    def _about(self, request: Request) -> str:
+        return sha256_of_parts([self.name, request.system, request.about or request.text])[:16]
+
+    @abc.abstractmethod
+    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
+        """Ask, and settle what it cost; `told` is noted with the call."""
 
 
 @dataclass
@@ -85,73 +160,75 @@ class Budget:
     Args:
         most_calls: How many calls are allowed, tries that fail among them; None for any number.
         most_money: How much money; None for any sum.
-        price_in: Money a million tokens of questions.
-        price_out: Money a million tokens of replies.
+        prices: Model to what a million tokens of questions and of replies cost; that of an empty
+            name stands for all others.
         price_call: Money a call, whatever is said; that of an image where calls make images.
         ledger: Where the calls are noted, those of earlier runs among them.
 
     Example:
         >>> budget = Budget(most_calls=2)
-        >>> budget.plan(3)
+        >>> budget.plan([("", 0.0)] * 3)
         Traceback (most recent call last):
-        pqpp_backbones.errors.ServiceError: 3 calls are needed, 2 are allowed; allow more, or ...
+        pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
     """
 
     most_calls: int | None = None
     most_money: float | None = None
-    price_in: float = 0.0
-    price_out: float = 0.0
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
-    def plan(self, calls: int, request: Request | None = None) -> None:
+    def plan(self, asked: Iterable[tuple[str, float]]) -> None:
         """Raise before the start if calls would cost more than is left.
 
         Args:
-            calls: How many are planned; tries that fail come on top, replies in the ledger off.
-            request: One like them, for the money.
+            asked: Of each call what it is about and the most that it may cost. As many as the
+                ledger has replies about the same are not made again.
 
         Raises:
             ServiceError: They would.
         """
         with self.ledger.held():
-            self._check(max(calls - len(self.ledger.replies), 0), self.most(request))
+            kept = Counter(one.get("about") for one in self.ledger.lines if "reply" in one)
+            prices = []
+            for about, most in asked:
+                if about and kept[about]:
+                    kept[about] -= 1
+                else:
+                    prices.append(most)
+            self._check(len(prices), math.fsum(prices))
 
-    def most(self, request: Request | None = None) -> float:
-        """Return the most that a call may cost."""
-        if request is None:
-            return self.price_call
-        return self.cost(_tokens(request), request.most_tokens)
+    def most(self, request: Request, model: str = "") -> float:
+        """Return the most that a question to a model may cost."""
+        return self.cost(model, _tokens(request), request.most_tokens)
 
-    def cost(self, tokens_in: float, tokens_out: float) -> float:
+    def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return what a call of so many tokens costs."""
-        tokens = tokens_in * self.price_in + tokens_out * self.price_out
-        return self.price_call + tokens / 1e6
+        price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
+        return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
-    def enter(self, most: float, key: str = "") -> int:
+    def enter(self, most: float, **told: str) -> int:
         """Note one call in the ledger, or raise if it may cost more than is left."""
         with self.ledger.held():
             self._check(1, most)
-            return self.ledger.enter(most, **({"key": key} if key else {}))
+            return self.ledger.enter(most, **told)
 
-    def settle(self, call: int, request: Request, reply: Reply) -> None:
+    def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Note what a call did cost: its tokens by the reply's own count, else by a guess.
 
         Where nothing was said and no count tells, the most that it may have cost stands.
         """
-        paid, guess = (
-            self.most(request),
-            len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN,
-        )
-        if reply.text or reply.tokens_out is not None:
-            tokens_in = _tokens(request) if reply.tokens_in is None else reply.tokens_in
-            paid = self.cost(tokens_in, guess if reply.tokens_out is None else reply.tokens_out)
+        told = reply.tokens_in, reply.tokens_out
+        guessed = _tokens(request), len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
+        counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
+        is_told = reply.text or reply.tokens_out is not None
+        paid = self.cost(model, *counts) if is_told else self.most(request, model)
         self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:
         """Return in words what was spent."""
         calls = f"{len(self.ledger.lines)} calls"
-        has_prices = any((self.price_in, self.price_out, self.price_call))
+        has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def _check(self, calls: int, price: float) -> None:
@@ -160,9 +237,9 @@ class Budget:
         if calls > left:
             raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")
         money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
-        if calls * price > money + 1e-12:
+        if price > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {calls * price:.4g}, {money:.4g} is allowed; {remedy}"
+                f"{calls} calls may cost {price:.4g}, {money:.4g} is allowed; {remedy}"
             )
 
 

@@ -7,11 +7,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from filelock import FileLock
-
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.json_values import no_constant, parse_json
 from pqpp_files.paths import expanded
+from pqpp_files.write_beside import folder_to_itself
 
 _BEGINS = b'{"call": '  # of each line
 
@@ -32,7 +31,8 @@ class Ledger:
 
     Example:
         >>> ledger = Ledger()
-        >>> first, second = ledger.enter(1.0), ledger.enter(1.0)
+        >>> with ledger.held():
+        ...     first, second = ledger.enter(1.0), ledger.enter(1.0)
         >>> ledger.settle(first, 0.25)
         >>> len(ledger.lines), ledger.spent
         (2, 1.25)
@@ -45,16 +45,18 @@ class Ledger:
         self.spent = 0.0
         self._at = self._read = 0  # bytes and lines of the file that are known
         self._threads = threading.RLock()
-        self._processes = FileLock(f"{self.path}.lock") if self.path else contextlib.nullcontext()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other threads and processes out, and know what they have written.
+        """Keep other threads and processes out, and know what they have written; not nested.
 
         Raises:
             ServiceError: The file is no ledger.
         """
-        with self._threads, self._processes:
+        if self.path:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        alone = folder_to_itself(self.path.parent) if self.path else contextlib.nullcontext()
+        with self._threads, alone:
             if self.path and self.path.exists():
                 with self.path.open("rb") as file:
                     file.seek(self._at)
@@ -65,10 +67,8 @@ class Ledger:
                     try:
                         self._enter(parse_json(line, "a line", parse_constant=no_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
-                        where = f"{self.path}, line {self._read}"
-                        raise ServiceError(
-                            f"{where}: no line of a ledger; name another file"
-                        ) from None
+                        fault = f"{self.path}, line {self._read}: no line of a ledger"
+                        raise ServiceError(f"{fault}; name another file") from None
                 if cut := new[len(whole) :]:  # by a kill, in the middle of a line of ours
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
                         raise ServiceError(f"{self.path} is not a ledger; name another file")
@@ -77,10 +77,12 @@ class Ledger:
             yield
 
     def enter(self, most: float, **told: Any) -> int:
-        """Note a call that will be made, with the most that it may cost; return its number."""
-        with self.held():
-            self._write({"call": len(self.lines), "most": most, **told})
-            return len(self.lines) - 1
+        """Note a call that will be made, with the most that it may cost; return its number.
+
+        Within a block of `held`, so that what was checked there is still so.
+        """
+        self._write({"call": len(self.lines), "most": most, **told})
+        return len(self.lines) - 1
 
     def settle(self, call: int, paid: float, **told: Any) -> None:
         """Note what a call did cost."""

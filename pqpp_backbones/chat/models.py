@@ -1,19 +1,19 @@
 """Models that chat, behind an endpoint or in this process, and the options that choose one."""
 
-import base64
-import io
-import json
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, spoken
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.options.option import Options, option
+from pqpp_files.foreign.images import open_image
+from pqpp_files.options.option import Options, fields_of, option
+from pqpp_files.options.recipe import build_recipe
 from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
@@ -46,30 +46,18 @@ class Endpoint(Chat):
 
         self.name, self.budget = model, budget or Budget()
         self._service = Service(url, KEY, self.budget, **patience)
-        self.url = self._service.url
+        self.url, self.at_once = self._service.url, 8
 
-    def ask(self, request: Request) -> Reply:
-        """Return the reply to one question, asked again where the endpoint is busy or cut off."""
-        body, ledger = _body(self.name, request), self.budget.ledger
-        key = sha256_of_parts([self.url, json.dumps(body)]) if ledger.path else ""
-        with ledger.held():
-            kept = ledger.replies.get(key)
-        if kept:
-            reply = Reply(**kept)
-        else:
-            most = self.budget.most(request)
-            completion, call = self._service.ask("/chat/completions", body, most, key)
-            try:
-                reply = _reply(request.answers, completion)
-            except (TypeError, KeyError, AttributeError):
-                said = completion.get("error") if isinstance(completion, dict) else None
-                said = f" ({visible(str(said))[:200]})" if said else ""
-                raise ServiceError(
-                    f"{self.url}: what came is no chat completion{said}; check the address"
-                ) from None
-            self.budget.settle(call, request, reply)
-        if reply.why:
-            raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
+    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
+        body, most = request.body(self.name), self.budget.most(request, self.name)
+        completion, call = self._service.ask("/chat/completions", body, most, **told)
+        try:
+            reply = _reply(request.answers, completion)
+        except (TypeError, KeyError, AttributeError):
+            said = visible(str(completion))[:200]
+            line = f"{self.url}: what came is no chat completion ({said}); check the address"
+            raise ServiceError(line) from None
+        self.budget.settle(call, request, reply, self.name)
         return reply
 
 
@@ -98,36 +86,6 @@ def _reply(answers: Sequence[str], completion: Any) -> Reply:
     return Reply(text, asked, said, chances)
 
 
-def _body(model: str, request: Request) -> dict[str, Any]:
-    content: Any = request.text
-    if request.image is not None:
-        content = [
-            {"type": "image_url", "image_url": {"url": data_url(request.image)}},
-            {"type": "text", "text": request.text},
-        ]
-    messages = [{"role": "system", "content": request.system}] if request.system else []
-    body = {
-        "model": model,
-        "messages": [*messages, {"role": "user", "content": content}],
-        "seed": request.seed,
-        "temperature": request.temperature,
-        "max_tokens": request.most_tokens,
-    }
-    if request.answers:
-        body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
-    if request.schema is not None:
-        form = {"name": "reply", "strict": True, "schema": request.schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": form}
-    return body
-
-
-def data_url(image: Any) -> str:
-    """Return an image of PIL as an address that holds it, as PNG."""
-    buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
 _SEEING = "AutoModelForImageTextToText"
 
 
@@ -145,13 +103,7 @@ class InProcess(Chat):
         self.model, self.processor, self.name = model, processor, name
         self.budget = budget or Budget()
 
-    def ask(self, request: Request) -> Reply:
-        """Return the reply to one question; the same seed gives the same reply.
-
-        Raises:
-            ServiceError: The model has no chat template, or the question has an image, which it
-                cannot see.
-        """
+    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
@@ -160,7 +112,7 @@ class InProcess(Chat):
         if request.image is not None and not sees:
             raise ServiceError(f"{self.name} sees no images; name a model of images and text")
 
-        call = self.budget.enter(self.budget.most(request))
+        call = self.budget.enter(self.budget.most(request, self.name), **told)
         inputs = self.processor.apply_chat_template(
             _messages(request, sees),
             add_generation_prompt=True,
@@ -173,10 +125,13 @@ class InProcess(Chat):
             name: value.to(model.device, model.dtype if value.is_floating_point() else None)
             for name, value in inputs.items()
         }
-        wanted: dict[str, Any] = {"do_sample": False, "max_new_tokens": request.most_tokens}
+        wanted: dict[str, Any] = {
+            "max_new_tokens": request.most_tokens,
+            "return_dict_in_generate": True,
+        }
+        wanted |= {"do_sample": False, "output_logits": bool(request.answers)}
         if request.temperature > 0:
             wanted |= {"do_sample": True, "temperature": request.temperature}
-        wanted |= {"return_dict_in_generate": True, "output_logits": bool(request.answers)}
         devices = [model.device] if model.device.type == "cuda" else []
         with torch.inference_mode(), torch.random.fork_rng(devices):
             torch.manual_seed(request.seed)
@@ -189,22 +144,20 @@ class InProcess(Chat):
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
             chances = chances_of(zip(words, top.values.tolist(), strict=True), request.answers)
         reply = Reply(spoken(text), asked, int(tokens.shape[1]) - asked, chances)
-        self.budget.settle(call, request, reply)
+        self.budget.settle(call, request, reply, self.name)
         return reply
 
 
 def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
     """Return what templates take: of models of images and text a list of parts, else plain text."""
-    if not sees:
-        said = [{"role": "system", "content": request.system}] if request.system else []
-        return [*said, {"role": "user", "content": request.text}]
-    content: list[dict[str, Any]] = [{"type": "text", "text": request.text}]
-    if request.image is not None:
-        content.insert(0, {"type": "image", "image": request.image})
-    system: list[dict[str, Any]] = [
-        {"role": "system", "content": [{"type": "text", "text": request.system}]}
+    messages: list[dict[str, Any]] = [
+        {"role": role, "content": [{"type": "text", "text": text}] if sees else text}
+        for role, text in (("system", request.system), ("user", request.text))
+        if text
     ]
-    return [*(system if request.system else []), {"role": "user", "content": content}]
+    if request.image is not None:
+        messages[-1]["content"].insert(0, {"type": "image", "image": open_image(request.image)})
+    return messages
 
 
 def open_in_process(
@@ -259,48 +212,55 @@ class ChatOptions(Options):
             the variable PQPP_CHAT_KEY; without it the model runs in this process.
         chat_model: Who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model.
         most_money: The most that may be spent, with --prices.
-        prices: What a million tokens of questions and of replies cost.
+        prices: What a million tokens of questions and of replies cost; with MODEL= of one model.
         ledger: File of the calls and their replies: a rerun pays for none of them again, and
             counts them against the limits.
     """
 
     chat_url: str | None = option(None, metavar="URL")
-    chat_model: str | None = option(None, metavar="NAME", path="name")
-    most_calls: int | None = option(None, "the most calls that may be made", metavar="N", above=0)
-    most_money: float | None = option(None, metavar="SUM", above=0)
-    prices: list[float] = option([], metavar="IN,OUT", least=0, below=1e9)
-    ledger: str | None = option(None, metavar="FILE")
+    chat_model: str | None = option(None, metavar="NAME")
+    most_calls: int | None = option(None, "the most calls", above=0, goes_with="chat_model")
+    most_money: float | None = option(None, metavar="SUM", above=0, goes_with="chat_model")
+    prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
+    ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")
+
+    @classmethod
+    def from_environment(cls, chat_model: str) -> Self:
+        """Return what variables tell: PQPP_CHAT_URL, PQPP_CHAT_MODEL, PQPP_MOST_CALLS and so on.
+
+        Args:
+            chat_model: Which model is asked if no variable tells.
+        """
+        told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in fields_of(cls)}
+        given = {name: text for name, text in told.items() if text}
+        return build_recipe(cls, {"chat_model": chat_model, **given})
 
     def __post_init__(self) -> None:
         """Check the prices too."""
         super().__post_init__()
-        if len(self.prices) not in (0, 2):
-            raise PqppError(f"`prices` is {self.prices}; give two numbers IN,OUT, as 0.15,0.6")
-        if self.most_money is not None and not any(self.prices):
-            raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
+        self.budget()
 
     def budget(self) -> Budget:
         """Return a new account with these limits."""
-        price_in, price_out = self.prices or (0.0, 0.0)
-        ledger = Ledger(self.ledger)
-        return Budget(self.most_calls, self.most_money, price_in, price_out, ledger=ledger)
+        prices = {}
+        for text in self.prices:
+            told = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
+            if not told:
+                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, as 0.15,0.6")
+            prices[told[1] or ""] = float(told[2]), float(told[3])
+        if self.most_money is not None and not prices:
+            raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
+        return Budget(self.most_calls, self.most_money, prices, ledger=Ledger(self.ledger))
 
-    def open_chat(
-        self,
-        name: str,
-        budget: Budget,
-        device: str | None = None,
-        dtype: str = "float32",
-        sees: bool = False,
-    ) -> Chat:
+    def open_chat(self, name: str, budget: Budget, *place: Any, **sees: Any) -> Chat:
         """Open a model at the endpoint or, without one, in this process.
 
         Args:
-            sees: Whether it must take images.
+            place: As for `open_in_process`, like `sees`.
 
         Raises:
             ServiceError: The endpoint's address is none, or there is no such model.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget)
-        return open_in_process(name, budget, device, dtype, sees)
+        return open_in_process(name, budget, *place, **sees)

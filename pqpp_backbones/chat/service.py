@@ -1,13 +1,12 @@
 """A web service by OpenAI's client: each try in the ledger, no reply without an end."""
 
 import contextlib
-import json
 import os
 import re
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import httpx2
@@ -84,9 +83,7 @@ class Service:
         except httpx2.InvalidURL:
             raise ServiceError(address) from None
 
-    def ask(
-        self, path: str, body: Mapping[str, Any], most: float, key: str = ""
-    ) -> tuple[Any, int]:
+    def ask(self, path: str, body: Mapping[str, Any], most: float, **told: str) -> tuple[Any, int]:
         """Return what is answered, as JSON, and the number of the call in the ledger.
 
         The client asks again where the service is busy or cut off. What it refuses by name is left
@@ -96,7 +93,7 @@ class Service:
             path: Below the address, as `/chat/completions`.
             body: What is sent, as JSON.
             most: What a try may cost.
-            key: By which the ledger finds the answer again.
+            told: What the ledger notes with each try, as the key by which it finds the answer.
 
         Raises:
             ServiceError: It is refused, with its status, there is no answer after all tries, or
@@ -104,15 +101,16 @@ class Service:
         """
         while True:
             sent = self._allowed(body)
-            self._wire.now.most, self._wire.now.key = most, key
+            self._wire.now.most, self._wire.now.told = most, told
             try:
-                options: Any = {"headers": self._headers}
                 answer = self._client.post(
-                    path, cast_to=httpx2.Response, body=sent, options=options
+                    path, cast_to=httpx2.Response, body=sent, options={"headers": self._headers}
                 )
                 break
             except openai.APIStatusError as error:
-                said, status = self._said(error.response.text), error.status_code
+                status, message = error.status_code, error.message.partition(" - ")[2]
+                parts = map(str, filter(None, (message or error.body, error.code, error.param)))
+                said = visible(self._hidden(" ".join(" ".join(parts).split())))[:200]
                 line = f"{self.url}: status {status}, {said}; check the address, the model "
                 line += f"{body.get('model')!r} and the variable {self.key_in}"
                 refusal = ServiceError(line, status, said)
@@ -120,16 +118,21 @@ class Service:
                 if not (may_name and self._leave_out(sent, said)):
                     raise refusal from None
             except openai.APIConnectionError as error:
-                why = f"no whole reply within {self.timeout:g} s"
-                if not isinstance(error, openai.APITimeoutError):
-                    cause = error.__cause__
-                    why = f"the connection failed, {type(cause).__name__}: {visible(str(cause))}"
-                line = f"{self.url}: no reply after {self.tries} tries ({why:.200})"
-                raise ServiceError(f"{line}; try again later") from None
-        text = self._cleaned(answer.text)
+                cause = error.__cause__
+                why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
+                tries = f"{self.tries} tries of up to {self.timeout:g} s"
+                raise ServiceError(
+                    f"{self.url}: no reply in {tries} ({why}); try again later"
+                ) from None
+        text = self._hidden(answer.text)
         try:
-            is_stream = text.startswith(("data:", "event:", ":"))
-            return _joined(text) if is_stream else json_of(text), self._wire.now.call
+            if not text.startswith(("data:", "event:", ":")):
+                return json_of(text), self._wire.now.call
+            whole = httpx2.Response(200, text=text)
+            streamed = openai.Stream[Any](cast_to=object, response=whole, client=self._client)
+            return _joined(streamed), self._wire.now.call
+        except openai.APIError as error:
+            raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: what came is no JSON; check the address") from None
 
@@ -153,23 +156,8 @@ class Service:
         self.refused |= named
         return bool(named)
 
-    def _said(self, text: str) -> str:
-        """Return what a service says of a refusal, short, in one line and without the key."""
-        text = self._cleaned(text)
-        with contextlib.suppress(ValueError, AttributeError):
-            answer = json_of(text)
-            error = answer.get("error", answer)
-            text = str(error.get("message", error) if isinstance(error, dict) else error)
-            for name in ("code", "param") if isinstance(error, dict) else ():
-                if isinstance(error.get(name), str) and error[name] not in text:
-                    text += f" ({error[name]})"
-        return visible(" ".join(text.split()))[:200] or "nothing said"
-
-    def _cleaned(self, text: str) -> str:
-        """Return what came back, with stars where it repeats the key."""
-        if self._key and "\\u" in text:  # letters of the key may be written so
-            with contextlib.suppress(ValueError):
-                text = json.dumps(json_of(text), ensure_ascii=False)
+    def _hidden(self, text: str) -> str:
+        """Return a text with stars where it repeats the key."""
         return text.replace(self._key, "***") if self._key else text
 
 
@@ -183,7 +171,7 @@ class _Wire(httpx2.Client):
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Return a whole response."""
-        call = self.now.call = self.budget.enter(self.now.most, self.now.key)
+        call = self.now.call = self.budget.enter(self.now.most, **self.now.told)
         until, raw = time.monotonic() + self.longest, bytearray()
         try:
             response = super().send(request, **{**options, "stream": True})
@@ -209,17 +197,13 @@ class _Wire(httpx2.Client):
         )
 
 
-def _joined(text: str) -> dict[str, Any]:
-    """Return the completion that a stream of server-sent events holds in parts."""
+def _joined(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the completion that the parts of a stream make up."""
     said: dict[str, Any] = {"content": "", "refusal": ""}
     whole: dict[str, Any] = {"choices": []}
     choice: dict[str, Any] = {"message": said, "logprobs": {"content": []}}
-    for line in text.splitlines():
-        data = line.removeprefix("data:").strip()
-        if not line.startswith("data:") or data == "[DONE]":
-            continue
-        part = json_of(data)
-        whole |= {name: part[name] for name in ("usage", "error") if part.get(name)}
+    for part in parts:
+        whole["usage"] = part.get("usage") or whole.get("usage")
         for one in part.get("choices", [])[:1]:
             whole["choices"] = [choice]
             choice["finish_reason"] = one.get("finish_reason") or choice.get("finish_reason")

@@ -66,15 +66,8 @@ def check_push(recipe: Options) -> None:
         import pqpp_hub
 
         assert recipe.hub_model_id is not None
-        pqpp_hub.push_files(
-            {},
-            recipe.hub_model_id,
-            "model",
-            lambda _: False,
-            "",
-            private=recipe.hub_private_repo,
-            dry_run=True,
-        )
+        how: dict[str, Any] = {"private": recipe.hub_private_repo, "dry_run": True}
+        pqpp_hub.push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **how)
 
 
 def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:

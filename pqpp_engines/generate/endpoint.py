@@ -17,7 +17,7 @@ KEY = "PQPP_IMAGES_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
 
 _LARGEST = 60_000_000  # bytes of an answer; an image of 4096 x 4096 as base64 is smaller
-_MOST_PIXELS = 8192 * 8192
+_MOST_PIXELS, _PATIENCE = 8192 * 8192, {"timeout": 300.0}
 
 
 class EndpointGenerator(Generator):
@@ -34,8 +34,7 @@ class EndpointGenerator(Generator):
         height: Of the images, in pixels, with `width`; the endpoint's own if left out.
         width: See `height`.
         budget: What may be spent; without a limit by default.
-        timeout: Seconds that an image may take.
-        tries: How often a busy endpoint is asked.
+        **patience: `timeout` (300 seconds) and `tries` of `Service`.
 
     Raises:
         ServiceError: The address or the key cannot be one.
@@ -55,8 +54,7 @@ class EndpointGenerator(Generator):
         height: int | None = None,
         width: int | None = None,
         budget: Budget | None = None,
-        timeout: float = 300.0,
-        tries: int = 4,
+        **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
             raise EngineError("an endpoint needs both height and width, or neither; give both")
@@ -64,7 +62,7 @@ class EndpointGenerator(Generator):
             from pqpp_backbones.chat.service import Service
 
         self.budget: Budget = budget or Budget()
-        self._service = Service(url, KEY, self.budget, timeout, tries, _LARGEST)
+        self._service = Service(url, KEY, self.budget, largest=_LARGEST, **_PATIENCE | patience)
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
         self.settings = {"model_id": model, "endpoint": self._service.url}
         self.settings |= {"height": height, "width": width}

@@ -55,7 +55,7 @@ class Writer:
         Raises:
             ServiceError: It would.
         """
-        self.chat.budget.plan(len(prompts), self._request(max(prompts, key=len, default=""), 0))
+        self.chat.plan(self._request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
         """Return the rewrites of a prompt, each once; none where it is refused or no reply is read.

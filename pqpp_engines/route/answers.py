@@ -107,7 +107,8 @@ class Log:
         key, occurrence = self._keys[place]
         prompt = {"prompt": self._texts[place]} if self._log_prompts else {}
         told = {**prompt, "router": self._router, **decision._asdict(), "asked": route}
-        return self._ledger.enter(most, prompt_sha256=key, occurrence=occurrence, **told)
+        with self._ledger.held():
+            return self._ledger.enter(most, prompt_sha256=key, occurrence=occurrence, **told)
 
     def settle(self, call: int, paid: float, failed: Mapping[str, str], result: Any) -> None:
         """Note what came of a call; an image in a file beside the log."""

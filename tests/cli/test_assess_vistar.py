@@ -73,7 +73,7 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         server.answer = hwpq_reply
         command = ["assess", "vistar", "--only", "hwpq", "--image-dir", str(folder)]
         command += ["--chat-url", server.url, "--chat-model", "m", "--output", str(out)]
-        command += ["--questionnaires", str(kept / "q"), "--answers", str(kept / "a")]
+        command += ["--questionnaires", str(kept / "q"), "--ledger", str(kept / "a")]
         assert main([*command, "--most-calls", "18"]) == 2  # 1 questionnaire, 3 images, 2 x 3
         assert "19 calls needed, 18 allowed" in capsys.readouterr().err
         assert server.asked == []

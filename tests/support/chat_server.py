@@ -15,8 +15,8 @@ class ChatServer:
         answer: Called with the body of a request; returns the text of the reply, or all of it as a
             dict where the endpoint is of another kind.
         faults: One a request, used up in order: None, a status, a status with what is said and
-            perhaps a code, `slow`, `drip`, `cut`, `nonsense`, `empty`, `endless`, or `wait N`:
-            status 429 that asks for N seconds.
+            perhaps a code, a status with a body (JSON or bytes) and perhaps headers, `slow`, `cut`
+            or `endless`.
         asked: The bodies that came.
         keys: The Authorization headers that came.
     """
@@ -39,39 +39,31 @@ def serve_chat():
             state.asked.append(body)
             state.keys.append(self.headers.get("Authorization"))
             fault = state.faults.pop(0) if state.faults else None
-            usage = {"prompt_tokens": 100, "completion_tokens": 10}
+            if isinstance(fault, tuple) and not isinstance(fault[1], str):
+                return self._send(*fault)
             if isinstance(fault, tuple):
                 error = dict(zip(("message", "code"), fault[1:], strict=False))
                 return self._send(fault[0], {"error": error})
             if isinstance(fault, int):
                 key = self.headers.get("Authorization", "")
                 return self._send(fault, {"error": {"message": f"refused\n{key}"}})
-            if isinstance(fault, str) and fault.startswith("wait"):
-                return self._send(429, {}, {"Retry-After": fault.split()[1]})
             if fault == "slow":
                 over.wait(60)
-            if fault == "nonsense":
-                return self._send(200, [1, 2])
-            if fault == "cut":
+            if fault in ("cut", "endless"):
                 self.send_response(200)
-                self.send_header("Content-Length", "1000")
-                self.end_headers()
-                self.wfile.write(b'{"choices"')
-                return None
-            if fault == "endless":
-                self.send_response(200)
+                self.send_header("Content-Length", "1000" if fault == "cut" else str(10**9))
                 self.end_headers()
                 with contextlib.suppress(OSError):
-                    while not over.is_set():
+                    while fault == "endless" and not over.is_set():
                         self.wfile.write(b" " * 65536)
                 return None
-            text = None if fault == "empty" else state.answer(body)
+            text, usage = state.answer(body), {"prompt_tokens": 100, "completion_tokens": 10}
             if isinstance(text, dict):
                 return self._send(200, text)
             return self._send(200, {"choices": [{"message": {"content": text}}], "usage": usage})
 
         def _send(self, status, found, headers=()):
-            raw = json.dumps(found).encode()
+            raw = found if isinstance(found, bytes) else json.dumps(found).encode()
             self.send_response(status)
             for name, value in dict(headers).items():
                 self.send_header(name, value)

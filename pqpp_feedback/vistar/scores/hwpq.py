@@ -3,6 +3,7 @@
 Questionnaires are written once a prompt by a language model, checked, kept and never replaced.
 """
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions, validate_questionnaire
 from pqpp_feedback.assess.assessor import Verdict, random_for
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import KeptAnswers, pixel_hash
+from pqpp_feedback.assess.values import pixel_hash
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
@@ -122,18 +123,20 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         >>> questionnaire["L1"]["questions"][0]["node"], tries
         ('cat', 1)
     """
-    schema, instruction = read_json(SCHEMA), INSTRUCTION.read_text("utf-8")
-    tries, text = choices("hwpq")["questionnaire_tries"], f"The prompt:\n{prompt}"
-    wrong = more = ""
+    tries, wrong, more = choices("hwpq")["questionnaire_tries"], "", ""
     for seed in range(tries):
-        request = Request(text + more, instruction, schema=schema, seed=seed, most_tokens=4096)
-        reply = writer.ask(request).text
+        reply = writer.ask(_writing(prompt, more, seed)).text
         try:
             return checked_questionnaire(json_of(reply)), seed + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
     raise FeedbackError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
+
+
+def _writing(prompt: str, more: str = "", seed: int = 0) -> Request:
+    text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
+    return Request(text, told, None, read_json(SCHEMA), seed, most_tokens=4096, about=prompt)
 
 
 def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
@@ -178,16 +181,15 @@ SYSTEM = (
 
 
 class Answers:
-    """Asks a model that sees, and keeps its answers by image, questionnaire, model and seed.
+    """Asks a model that sees.
 
     Args:
         chat: The model.
         votes: How often each side is asked.
-        cache: A folder of kept answers; None keeps none.
     """
 
-    def __init__(self, chat: Chat, votes: int = 3, cache: str | Path | None = None) -> None:
-        self.chat, self.votes, self._kept = chat, votes, KeptAnswers(cache)
+    def __init__(self, chat: Chat, votes: int = 3) -> None:
+        self.chat, self.votes = chat, votes
 
     def of(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
         """Return `positive` and `negative`: of each question its votes, None where unreadable.
@@ -211,15 +213,17 @@ class Answers:
     def _vote(
         self, image: Any, pixels: str, side: str, questions: Sequence[str], seed: int
     ) -> list[bool | None]:
-        def ask() -> list[bool | None]:
-            # Shuffled, so that the first question is not always the same one.
-            order = random_for(pixels, side, seed).permutation(len(questions)).tolist()
-            request = request_of(image, [questions[n] for n in order], seed)
-            answers = parsed(self.chat.ask(request).text, len(order))
-            return [answers[order.index(number)] for number in range(len(order))]
-
-        key = [pixels, side, *questions, self.chat.name, str(seed)]
-        return self._kept.of(key, ask)
+        # Shuffled, so that the first question is not always the same one.
+        left = random_for(pixels, side, seed).permutation(len(questions)).tolist()
+        answers: dict[int, bool | None] = {}
+        for attempt in range(choices("hwpq")["answer_tries"]):
+            if left:  # what was not readable is asked again
+                again = seed + attempt * self.votes
+                request = request_of(image, [questions[n] for n in left], again)
+                read = parsed(self.chat.ask(request).text, len(left))
+                answers |= dict(zip(left, read, strict=True))
+                left = [n for n in left if answers[n] is None]
+        return [answers[number] for number in range(len(questions))]
 
 
 def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:
@@ -238,7 +242,8 @@ def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:
     }
     text = "\n".join(map(": ".join, zip(names, questions, strict=True)))
     most_tokens = 64 + chosen["tokens_an_answer"] * len(names)
-    return Request(text, SYSTEM, image, schema, seed, chosen["temperature"], most_tokens)
+    how, about = (seed, chosen["temperature"], most_tokens), "\n".join(sorted(questions))
+    return Request(text, SYSTEM, image, schema, *how, about=about)
 
 
 def parsed(text: str, number: int) -> list[bool | None]:
@@ -257,7 +262,7 @@ def parsed(text: str, number: int) -> list[bool | None]:
     return [answer if isinstance(answer, bool) else None for answer in answers]
 
 
-_LIKELY_FACTS = 12
+_LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
 _AN_IMAGE = object()  # only whether there is one counts for a guess
 
 
@@ -301,15 +306,15 @@ class HwpqScore(VistarScore):
         is_same = options.writer in (None, options.chat_model)
         writer = answerer if is_same else options.open_chat(options.writer, *place, sees=True)
         questionnaires = Questionnaires(options.questionnaires, writer)
-        return cls(questionnaires, Answers(answerer, options.answers_per_question, options.answers))
+        return cls(questionnaires, Answers(answerer, options.answers_per_question))
 
     def plan(self, pictures: Sequence[Picture]) -> None:
         """See `Assessor.plan`."""
         if self._answers and self._questionnaires:
-            calls = planned_calls(pictures, self._questionnaires, self._answers.votes)
-            # As large as most, without its image.
-            questions = ["Is the thing that the prompt names there, as it says?"] * _LIKELY_FACTS
-            self._answers.chat.budget.plan(calls, request_of(_AN_IMAGE, questions, 0))
+            writer, answerer = self._questionnaires.writer, self._answers.chat
+            new, asked = planned_requests(pictures, self._questionnaires, self._answers.votes)
+            written = writer.priced(new) if writer else ()
+            answerer.budget.plan([*written, *answerer.priced(asked)])
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""
@@ -357,8 +362,10 @@ def _majority(votes: list[bool | None]) -> bool | None:
     return 2 * sum(known) > len(known) if known else None
 
 
-def planned_calls(pictures: Sequence[Picture], questionnaires: Questionnaires, votes: int) -> int:
-    """Return how many calls some pictures take at most, tries that fail not counted.
+def planned_requests(
+    pictures: Sequence[Picture], questionnaires: Questionnaires, votes: int
+) -> tuple[list[Request], list[Request]]:
+    """Return what a writer and who answers are asked at most, tries that fail not counted.
 
     Example:
         >>> import tempfile
@@ -366,12 +373,20 @@ def planned_calls(pictures: Sequence[Picture], questionnaires: Questionnaires, v
         >>> from types import SimpleNamespace as Made
         >>> kept = Questionnaires(tempfile.mkdtemp(), Made(name="writer"))
         >>> pictures = [Picture(Path(name), "a cat") for name in ("a.png", "b.png")]
-        >>> planned_calls(pictures, kept, votes=3)  # one questionnaire, two sides of two images
-        13
+        >>> [len(one) for one in planned_requests(pictures, kept, votes=3)]
+        [1, 12]
     """
+    new: dict[str, Request] = {}
+    asked: dict[str, list[Request]] = {}
     prompts = [picture.prompt for picture in pictures if not picture.problem]
-    new = {prompt for prompt in prompts if not questionnaires.has(prompt)}
-    if questionnaires.writer is None:  # these get no answer
-        prompts = [prompt for prompt in prompts if prompt not in new]
-        new = set()
-    return len(new) + len(SIDES) * votes * len(prompts)
+    for prompt in dict.fromkeys(prompts):
+        questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
+        if questionnaires.has(prompt):
+            with contextlib.suppress(FeedbackError):  # told when it is its turn
+                questions = flat_questions(questionnaires.of(prompt))
+        elif questionnaires.writer is None:  # it gets no answer
+            continue
+        else:
+            new[prompt] = _writing(prompt)
+        asked[prompt] = [request_of(_AN_IMAGE, questions[side], 0) for side in SIDES] * votes
+    return list(new.values()), [one for prompt in prompts for one in asked.get(prompt, ())]

@@ -80,12 +80,34 @@ def test_a_score_is_what_its_authors_compute(name, batch, tmp_path, capsys):
     ]
 
 
+def test_evaluate_knows_them(tmp_path):
+    import evaluate
+
+    save_clip(tmp_path / "model")
+    clip = AutoModel.from_pretrained(tmp_path / "model")
+    processor = AutoProcessor.from_pretrained(tmp_path / "model")
+    images = [Image.new("RGB", (30, 20), colour) for colour in ("red", "blue", "green")]
+    prompts = ["a red cat", "two dogs", "birds"]
+    metric = evaluate.load("pqpp/image_score")
+    options = {"weights": {"clip_score": str(tmp_path / "model")}, "device": "cpu"}
+    found = metric.compute(images=images, prompts=prompts, **options)
+    with torch.no_grad():
+        pairs = zip(images, prompts, strict=True)
+        expected = [by_hessel(clip, processor, *pair) for pair in pairs]
+    assert found["scores"]["clip_score"] == pytest.approx(expected, abs=1e-5)
+    assert found["clip_score"] == pytest.approx(sum(expected) / 3, abs=1e-5)
+    metric.add_batch(images=[images[0], Image.new("RGB", (2, 2))], prompts=prompts[:2])
+    with pytest.warns(UserWarning, match="image 1 has no clip_score"):
+        again = metric.compute(**options)
+    assert again["scores"]["clip_score"] == pytest.approx([expected[0], None])
+
+
 def test_scores_that_cannot_be_had_are_a_line(tmp_path, capsys):
     write_images(tmp_path / "images", 1, ["m"])
     words = ["assess", "score", "--image-dir", str(tmp_path / "images"), "--with"]
     for given, said in (
         (["vqa_score"], "--chat-model is missing"),
-        (["hps_v2"], "choose among clip_score, siglip_score, pick_score, vqa_score"),
+        (["blip"], "choose among clip_score, siglip_score, pick_score, hps_v2"),
         (["clip_score", "--weights", "pick_score=x"], "pick_score is none of the scores"),
     ):
         assert main([*words, *given]) == 2

@@ -27,8 +27,7 @@ class Scripted(Chat):
     def __init__(self, replies, name="scripted"):
         self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
 
-    def ask(self, request):
-        self.budget.enter(0.0)
+    def _answer(self, request, told):
         self.asked.append(request)
         said = self.replies(request) if callable(self.replies) else self.replies.pop(0)
         return Reply(said)
@@ -85,6 +84,23 @@ def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
     assert found["positive"] == [[True] * 3] * 12 and found["negative"] == [[False] * 3] * 12
 
 
+def test_what_is_not_readable_is_asked_again_and_only_that():
+    def half(request):
+        said = json.loads(honest(request))
+        is_first = len(said) == 12
+        return json.dumps(
+            {name: "well" if is_first and name > "q5" else said[name] for name in said}
+        )
+
+    chat = Scripted(half)
+    found = Answers(chat, votes=1).of(IMAGE, QUESTIONS)
+    assert found["positive"] == [[True]] * 12 and found["negative"] == [[False]] * 12
+    assert [len(request.text.splitlines()) for request in chat.asked] == [12, 4, 12, 4]
+    silent = Scripted(lambda request: "no idea")
+    assert Answers(silent, votes=1).of(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
+    assert len(silent.asked) == 6
+
+
 def judged(evidence):
     return HwpqScore().score(evidence, Picture(Path("a.png"), "p"))
 
@@ -101,17 +117,3 @@ def test_score_by_hand_and_reasons():
     assert judged(one).score == pytest.approx(1) and "1 of 72" in judged(one).reason
     one["negative"][4] = [None] * 3
     assert judged(one).score is None and "1 questions without" in judged(one).reason
-
-
-def test_answers_are_kept_by_image_questions_model_and_seed(tmp_path):
-    def calls(image=IMAGE, questions=QUESTIONS, name="scripted", votes=2):
-        chat = Scripted(honest, name)
-        Answers(chat, votes, tmp_path).of(image, questions)
-        return len(chat.asked)
-
-    assert calls() == 4 and calls() == 0
-    assert calls(votes=3) == 2  # one more seed
-    assert calls(name="another") == 4
-    assert calls(image=Image.new("RGB", (8, 8), "blue")) == 4
-    other = {**QUESTIONS, "positive": [*QUESTIONS["positive"][:-1], "Is it else?"]}
-    assert calls(questions=other) == 2

@@ -39,8 +39,9 @@ def folder(tmp_path, monkeypatch):
 def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
     out, tops = tmp_path / "v.parquet", [("Yes", 0.5), (" yes", 0.2), ("No", 0.1), ("I", 0.1)]
     with serve_chat() as server:
-        words = ["assess", "vqa", "--image-dir", str(folder), "--chat-url", server.url]
-        words += ["--chat-model", "m", "--answers", str(tmp_path / "kept"), "--output", str(out)]
+        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
+        words += ["--chat-url", server.url]
+        words += ["--chat-model", "m", "--ledger", str(tmp_path / "calls"), "--output", str(out)]
         assert main([*words, "--most-calls", "2"]) == 2
         assert "3 calls needed, 2 allowed" in capsys.readouterr().err
         assert server.asked == []
@@ -60,6 +61,24 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         assert main(words) == 0 and len(server.asked) == 4
         everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in everything
+
+
+def test_no_answer_is_no_verdict(folder, tmp_path):
+    said = [
+        completion("<think>Well, it", [("<think>", 1.0)]),
+        completion("Maybe", [("Maybe", 1.0)]),
+    ]
+    out = tmp_path / "v.parquet"
+    with serve_chat() as server:
+        server.answer = lambda body: said.pop(0) if said else completion("No.")
+        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
+        words += ["--chat-url", server.url]
+        assert main([*words, "--chat-model", "m", "--output", str(out)]) == 0
+    rows = list(read_verdicts(out))
+    assert [row["verdict"] for row in rows] == [None, None, False]
+    assert [row["score"] for row in rows] == [None] * 3
+    for row, reason in zip(rows, ("thinks aloud", "neither", "no probabilities"), strict=True):
+        assert reason in row["reason"]
 
 
 def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):

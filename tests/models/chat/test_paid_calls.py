@@ -1,10 +1,7 @@
 """Situations of paid calls: each cent is booked once, limits hold, nothing is paid twice."""
 
-import contextlib
-import http.server
 import json
 import math
-import threading
 from email.utils import formatdate
 from time import time
 
@@ -12,12 +9,14 @@ import pytest
 
 pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
+from support.chat_server import serve_chat
+
 from pqpp_backbones.chat.chat import Budget, Request
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.chat.models import Endpoint
 from pqpp_backbones.errors import ServiceError
 
-PRICES = {"price_in": 1e4, "price_out": 1e4}  # a cent a token
+PRICES = {"": (1e4, 1e4)}  # a cent a token
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
 CENTS = 0.05
 MOST = (len("Is it?") / 3 + 8) / 100  # what a call of QUESTION may cost
@@ -45,6 +44,7 @@ def error(status, message, headers=None, **more):
     return status, {"error": {"message": message, **more}}, headers or {}
 
 
+DATE = formatdate(time() + 30, usegmt=True)
 FINE = said("yes")
 THINKS = [("<think>", 1.0)]
 PARTS = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]
@@ -68,14 +68,14 @@ SITUATIONS = {
     "retry after seconds": ([error(429, "", {"Retry-After": "7"}), FINE], "yes", CENTS, 2),
     "retry after part of one": ([error(429, "", {"Retry-After": "0.5"}), FINE], "yes", CENTS, 2),
     "retry after ms": ([error(429, "", {"Retry-After-Ms": "250"}), FINE], "yes", CENTS, 2),
-    "retry after a date": ([error(503, "", {"Retry-After": "DATE"}), FINE], "yes", CENTS, 2),
+    "retry after a date": ([error(503, "", {"Retry-After": DATE}), FINE], "yes", CENTS, 2),
     "unavailable for ever": ([error(503, "no")] * 4, "?status 503", 0.0, 4),
     "times out behind a gateway": ([error(524, "a timeout"), FINE], "yes", MOST + CENTS, 2),
     "gateway": ([error(504, "no"), error(502, "no"), FINE], "yes", 2 * MOST + CENTS, 3),
     "breaks": ([error(500, "oh"), FINE], "yes", MOST + CENTS, 2),
     "cut off": (["cut", FINE], "yes", MOST + CENTS, 2),
     "slow": (["slow", FINE], "yes", MOST + CENTS, 2),
-    "slow for ever": (["slow"] * 4, "?no whole reply", 4 * MOST, 4),
+    "slow for ever": (["slow"] * 4, "?no reply in", 4 * MOST, 4),
     "quota": ([error(429, "no money", code="insufficient_quota")], "?insufficient_quota", 0.0, 1),
     "wrong key": ([error(401, "no such key")], "?status 401", 0.0, 1),
     "policy": ([error(400, "no", code="content_policy_violation")], "!content_policy", 0.0, 1),
@@ -88,52 +88,16 @@ SITUATIONS = {
 
 @pytest.fixture
 def server(monkeypatch):
-    """A server that answers as `replies` says, one after another."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    waits, over = [], threading.Event()
-    monkeypatch.setattr("time.sleep", waits.append)
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            served.asked.append(body)
-            reply = served.replies.pop(0)
-            if reply == "slow":
-                over.wait(20)
-            if isinstance(reply, str):
-                self.send_response(200)
-                self.send_header("Content-Length", "99")
-                return self.end_headers()
-            status, found, *headers = reply
-            raw = found if isinstance(found, bytes) else json.dumps(found).encode()
-            self.send_response(status)
-            for name, value in dict(*headers).items():
-                date = formatdate(time() + 30, usegmt=True)
-                self.send_header(name, date if value == "DATE" else value)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            with contextlib.suppress(OSError):
-                self.wfile.write(raw)
-            return None
-
-        def log_message(self, *_):
-            pass
-
-    served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served.asked, served.replies, served.waits = [], [], waits
-    served.url = f"http://127.0.0.1:{served.server_port}/v1"
-    thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield served
-    over.set()
-    served.shutdown()
-    thread.join()
-    served.server_close()
+    with serve_chat() as state:
+        state.waits = []
+        monkeypatch.setattr("time.sleep", state.waits.append)
+        yield state
 
 
 def opened(server, path=None, timeout=20.0, **limits):
     return Endpoint(
-        server.url, "m", Budget(**PRICES, **limits, ledger=Ledger(path)), timeout=timeout
+        server.url, "m", Budget(prices=PRICES, **limits, ledger=Ledger(path)), timeout=timeout
     )
 
 
@@ -148,7 +112,7 @@ def outcome(endpoint, request=QUESTION):
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_each_cent_is_booked_once(server, tmp_path, name):
     replies, expected, paid, tries = SITUATIONS[name]
-    server.replies, timeout = [*replies], 0.2 if name.startswith("slow") else 20
+    server.faults, timeout = [*replies], 0.2 if name.startswith("slow") else 20
     one = opened(server, tmp_path / "ledger", timeout)
     found = outcome(one)
     assert found[0] == expected[0] and expected.lstrip("!?") in found
@@ -162,6 +126,7 @@ def test_each_cent_is_booked_once(server, tmp_path, name):
         else:
             assert outcome(again) == found
     assert len(server.asked) == tries and again.budget.ledger.spent == pytest.approx(paid)
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
 
 
 def test_what_is_refused_by_name_is_left_out_and_told_once(server):
@@ -171,7 +136,7 @@ def test_what_is_refused_by_name_is_left_out_and_told_once(server):
         "top_logprobs must be at most 5",
         "logprobs are not supported",
     ]
-    server.replies = [*(error(400, one) for one in refusals), FINE, FINE]
+    server.faults = [*(error(400, one) for one in refusals), FINE, FINE]
     one = opened(server)
     with pytest.warns(UserWarning) as told:
         one.ask(QUESTION)
@@ -185,20 +150,20 @@ def test_what_is_refused_by_name_is_left_out_and_told_once(server):
 
 def test_waits_as_told(server):
     for name, least, most in (("seconds", 7, 7), ("part of one", 0.5, 0.5), ("ms", 0.25, 0.25),
-                              ("a date", 20, 31)):  # fmt: skip
-        server.replies = [*SITUATIONS[f"retry after {name}"][0]]
+                              ("a date", 0, 31)):  # fmt: skip
+        server.faults = [*SITUATIONS[f"retry after {name}"][0]]
         opened(server).ask(QUESTION)
         assert least <= server.waits[-1] <= most
 
 
 def test_the_chances_are_those_of_what_is_said_after_thinking(server):
     tops = [("Yes", 0.6), (" yes", 0.1), ("No", 0.2)]
-    server.replies = [said("yes", tops=tops), said("<think>", tops=THINKS)]
+    server.faults = [said("yes", tops=tops), said("<think>", tops=THINKS)]
     told = said("<think>a</think>\n\nyes", tops=THINKS)
     after = said("yes", tops=tops)[1]["choices"][0]["logprobs"]["content"]
     blank = [{"token": one, "top_logprobs": []} for one in ("a", "</think>", "\n\n")]
     told[1]["choices"][0]["logprobs"]["content"] += blank + after
-    server.replies.append(told)
+    server.faults.append(told)
     one = opened(server)
     replies = [one.ask(QUESTION) for _ in range(3)]
     assert replies[0].chances == replies[2].chances == {"yes": pytest.approx(0.7), "no": 0.2}
@@ -212,7 +177,7 @@ def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tm
         for number in range(9):
             lost = number % 3 == run % 3
             before = len(server.asked)
-            server.replies = [error(504, "lost after billing")] * 4 if lost else [FINE]
+            server.faults = [error(504, "lost after billing")] * 4 if lost else [FINE]
             outcome(one, Request(f"{number}", most_tokens=8))
             paid += [(1 / 9 + 8) / 100 if lost else CENTS] * (len(server.asked) - before)
         assert sum(paid) <= 1.0
@@ -227,8 +192,22 @@ def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tm
         opened(server, path).ask(QUESTION)
 
 
+def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_path):
+    one = opened(server, tmp_path / "ledger", most_calls=5)
+    server.faults, mine = [FINE] * 3, [Request(f"mine {n}", most_tokens=8) for n in range(3)]
+    for other in range(3):
+        one.ask(Request(f"another job's {other}", most_tokens=8))
+    with pytest.raises(ServiceError, match="3 calls needed, 2 allowed"):
+        one.plan(mine)
+    server.faults = [FINE]
+    one.ask(mine[0])
+    with pytest.raises(ServiceError, match="2 calls needed, 1 allowed"):
+        one.plan(mine)
+    one.plan(mine[:2])
+
+
 def test_two_who_share_a_ledger_share_its_money(server, tmp_path):
-    server.replies = [FINE] * 20
+    server.faults = [FINE] * 20
     several = [opened(server, tmp_path / "ledger", most_money=0.55) for _ in range(2)]
     for number in range(20):
         outcome(several[number % 2], Request(str(number), most_tokens=2))

@@ -1,0 +1,25 @@
+"""Evaluate module `pqpp/image_score`: known scores of images for their prompts, by name."""
+
+import inspect
+
+import datasets
+import evaluate
+
+from pqpp_feedback.scores import score_images
+
+
+class ImageScore(evaluate.Metric):
+    """The mean of each score, and the scores of all images."""
+
+    def _info(self):
+        return evaluate.MetricInfo(
+            description="Known scores of generated images for their prompts, by name.",
+            citation="",
+            inputs_description="\n\n" + inspect.getdoc(score_images),
+            features=datasets.Features(
+                {"images": datasets.Image(), "prompts": datasets.Value("string")}
+            ),
+        )
+
+    def _compute(self, images, prompts, **options):
+        return score_images(images, prompts, **options)

@@ -1,0 +1,144 @@
+"""Weights that their authors publish as pickles: read if their SHA-256 was confirmed, and renamed.
+
+HPSv2 is a CLIP in OpenCLIP's names. LAION's aesthetic score is a head on CLIP's image features, and
+ImageReward one on a BLIP, in its authors' names.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from huggingface_hub import constants
+from torch import nn
+
+from pqpp_backbones.errors import ModelError
+from pqpp_backbones.images.embedding import load_backbone
+from pqpp_backbones.pretrained import TEXTS, load_processor, load_tokenizer, loading
+from pqpp_files.errors import explained
+from pqpp_files.foreign.json_values import read_json
+from pqpp_hub.pull import pull_files
+
+CONFIRMED = "pqpp_confirmed_weights.txt"
+"""The record of confirmed hashes, in the folder of the Hub's client."""
+_NAMES = read_json(Path(__file__).with_name("pickled.json"))
+PICKLED = tuple(_NAMES)
+"""The scores whose weights are pickles."""
+
+
+def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+    """Return the tensors of a pickle that somebody has confirmed, and its SHA-256.
+
+    Nothing but tensors and containers is unpickled, by `weights_only` of torch.
+
+    Args:
+        confirmed: SHA-256 that are confirmed now; they are recorded.
+
+    Raises:
+        ModelError: The pickle is not confirmed, or holds other things.
+    """
+    record = Path(constants.HF_HOME) / CONFIRMED
+    known = record.read_text("ascii").split() if record.is_file() else []
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest not in known:
+            if digest not in confirmed:
+                raise ModelError(
+                    f"{path} is a pickle, which could hold code; if its source tells the same "
+                    f"SHA-256, confirm it once: `confirm` {digest}"
+                )
+            record.parent.mkdir(parents=True, exist_ok=True)
+            with record.open("a", encoding="ascii") as kept:
+                kept.write(f"{digest}\n")
+        file.seek(0)
+        with explained(f"{path} has no usable weights", "download it again", ModelError):
+            held = torch.load(file, map_location="cpu", weights_only=True)
+            return dict(held.get("state_dict", held)), digest
+
+
+def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
+    """Return the pickle of a score, and where the rest of its model is.
+
+    Args:
+        given: The pickle, or a folder that holds it beside configuration and processor; that of the
+            authors on the Hub if None.
+
+    Raises:
+        ModelError: There is none.
+    """
+    place = Path(given or "")
+    files = [place] if place.is_file() else [*place.glob("*.pt"), *place.glob("*.pth")]
+    if given and len(files) == 1:
+        return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
+    source, file = _NAMES[name]["source"], _NAMES[name].get("file")
+    if given or not file:
+        raise ModelError(f"{name}: `weights` names no one pickle ({given}); give {source}")
+    return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
+
+
+def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the model of a score with a pickle's weights, and its processor.
+
+    Raises:
+        ModelError: Something is missing, or of another shape.
+    """
+    from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
+    from transformers.models.blip import modeling_blip, modeling_blip_text
+
+    with loading(f"{path} are no weights of {name}", "name others", base, files=TEXTS):
+        if name == "hps_v2":
+            clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
+            return _filled(clip, _as_clip(tensors)), load_processor(base)
+        if name == "aesthetic":
+            parts = {"clip": load_backbone(base), "head": _head(tensors)}
+            return nn.ModuleDict(parts), load_processor(base)
+        own = Path(base) / "config.json"
+        settings = read_json(own) if own.is_file() else _NAMES[name]["config"]
+        config = modeling_blip.BlipConfig(**settings)
+        read = modeling_blip_text.BlipTextModel(config.text_config, add_pooling_layer=False)
+        parts = {"vision_model": modeling_blip.BlipVisionModel(config.vision_config)}
+        parts = _filled(nn.ModuleDict({**parts, "text_encoder": read}), renamed(name, tensors))
+        side = config.vision_config.image_size
+        size = {"size": {"shortest_edge": side}, "crop_size": {"height": side, "width": side}}
+        prepare = {"tokenizer": load_tokenizer(base), "image_processor": CLIPImageProcessor(**size)}
+        head = {key[4:]: tensor for key, tensor in tensors.items() if key.startswith("mlp.")}
+        return nn.ModuleDict({**parts, "head": _head(head)}), SimpleNamespace(**prepare)
+
+
+def renamed(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tensors by the names of transformers, by the table of a score."""
+    made = {}
+    for key, tensor in tensors.items():
+        for pattern, to in _NAMES[name]["renamed"].items():
+            key = re.sub(pattern, to, key)
+        made[key] = tensor
+    return made
+
+
+def _as_clip(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return OpenCLIP's tensors as transformers has them."""
+    turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
+    made = renamed("hps_v2", {**tensors, **turned})
+    for key in [key for key in made if "in_proj_" in key]:
+        for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
+            made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
+    return made
+
+
+def _head(tensors: Mapping[str, Any]) -> nn.Sequential:
+    """Return linear layers, one after the other; what stands between is dropout of the training."""
+    layers = []
+    for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
+        parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}
+        layers.append(nn.Linear(*reversed(parts["weight"].shape)))
+        layers[-1].load_state_dict(parts)
+    return nn.Sequential(*layers)
+
+
+def _filled(model: Any, tensors: Mapping[str, Any]) -> Any:
+    if missing := model.load_state_dict(tensors, strict=False).missing_keys:
+        raise ValueError(f"there is no {missing[0]}")
+    return model

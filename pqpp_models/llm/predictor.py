@@ -1,0 +1,271 @@
+"""A language model as a predictor: asked how well a prompt will do, with judged examples.
+
+It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples
+spread over the scores, the others are the training prompts that share most words with the prompt.
+"""
+
+import logging
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pqpp_backbones.chat.chat import Chat, Reply, Request
+from pqpp_backbones.chat.models import ChatOptions
+from pqpp_backbones.checkpoint import Tensors
+from pqpp_backbones.errors import ServiceError
+from pqpp_datasets.target_columns import measure_of
+from pqpp_hub.card import render_card
+from pqpp_metrics.functional.qpp_report import qpp_values
+from pqpp_models.errors import PredictorError
+from pqpp_models.predictor import Predictor, Uncertain
+from pqpp_models.prompts import normalise
+from pqpp_models.targets import known_range
+
+FEWEST = 20
+"""Distinct prompts with a score that a target needs."""
+_DIGITS = tuple("0123456789")
+_LONGEST = 1000  # characters of a prompt
+_MEASURES = ("pearson", "kendall", "spearman")
+_TOLD = ("data", "training", "dataset")
+_JUDGED = "how well people will judge the images that text-to-image models make of it"
+_RETRIEVED = "how relevant the first images are that a search engine will find for it"
+_log = logging.getLogger(__name__)
+
+
+class LlmPredictor(Predictor):
+    """Predicts any targets by asking a language model for a level from 0 to 9.
+
+    The level is the expectation over the ten digits if the model tells their probabilities, else
+    the number in its reply; the value is linear in it, as fitted to training prompts whose examples
+    were the others. Without an answer the prediction is NaN.
+
+    A checkpoint never tells which endpoint is asked. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
+    PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES and PQPP_LEDGER do, as the flags
+    of `pqpp fit`. Without a URL the model runs in this process.
+
+    Args:
+        chat_model: The model that the values were fitted to.
+        prompts: The judged ones.
+        values: Of the shape `(prompts, targets)`, NaN where there is none.
+        scales: Target to its lowest and highest value, the value of level 0, and what a level adds.
+        examples: How many are shown.
+    """
+
+    name = "llm"
+    supervised: ClassVar[bool] = True
+    made_by = "pqpp fit DATASET --chat-model NAME --output DIR"
+    chunk_size = 64
+
+    def __init__(
+        self,
+        chat_model: str,
+        prompts: Sequence[str],
+        values: NDArray[np.float64],
+        scales: Mapping[str, Sequence[float]],
+        examples: int = 8,
+    ) -> None:
+        self.chat_model, self.prompts, self.values = chat_model, list(prompts), values
+        self.scales, self.targets, self.examples = dict(scales), tuple(scales), examples
+        self._told: dict[tuple[str, str], float] = {}
+        self._keys = np.array([normalise(prompt) for prompt in self.prompts])
+        self._places: dict[str, list[int]] = {}
+        for place, key in enumerate(self._keys):
+            for word in _words(key):
+                self._places.setdefault(word, []).append(place)
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        levels = 9 * (values - low) / np.where(high > low, high - low, 1)
+        self._levels = dict(zip(self.targets, levels.T, strict=True))
+
+    @classmethod
+    def fit(
+        cls,
+        chat: Chat,
+        prompts: Sequence[str],
+        values: ArrayLike,
+        targets: Sequence[str],
+        data: str = "",
+        limits: Mapping[str, tuple[float, float]] | None = None,
+        examples: int = 8,
+        calibrated: int = 100,
+        progress: bool = False,
+    ) -> Self:
+        """Keep judged prompts as examples, and calibrate what the model says of some of them.
+
+        Args:
+            chat: The model; a question is asked for each calibrated prompt and target, and planned
+                before.
+            prompts: Rows of one prompt become one with their mean.
+            values: Of the shape `(prompts, targets)`, NaN where there is none.
+            targets: Names of the columns.
+            data: What the card calls the data.
+            limits: Of targets whose name tells none; those of the values if left out.
+            examples: How many are shown.
+            calibrated: Of how many prompts the model is asked for a target.
+            progress: Show a progress bar on standard error.
+
+        Raises:
+            PredictorError: A target has too few prompts, or the model tells no levels.
+            ServiceError: The model does not answer, or it would cost more than is allowed.
+        """
+        import pandas as pd
+
+        array = np.asarray(values, dtype=np.float64).reshape(len(prompts), len(targets))
+        keys = [normalise(prompt) for prompt in prompts]
+        typed = dict(zip(keys[::-1], prompts[::-1], strict=True))
+        means = pd.DataFrame(array, keys).groupby(level=0).mean().drop("", errors="ignore")
+        texts, scored = [typed[key] for key in means.index], means.to_numpy()
+        known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
+        if few := [target for target in targets if known[target].sum() < FEWEST]:
+            raise PredictorError(
+                f"{few[0]}: {known[few[0]].sum()} distinct prompts with a score; give {FEWEST}"
+            )
+        name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
+        levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
+        fitted = cls(name, texts, scored, levels_alone, examples)
+        fitted.chat, figures = chat, {}
+        order = np.random.default_rng(0).permutation(len(texts))
+        rows = {target: order[known[target][order]][:calibrated] for target in targets}
+        chat.plan(fitted._request(texts[n], target) for target in targets for n in rows[target])
+        for column, target in enumerate(targets):
+            asked, true = [texts[n] for n in rows[target]], scored[rows[target], column]
+            levels = fitted.predict(asked, target, progress)[:, 0]
+            levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
+            if len(levels) < 2:
+                raise PredictorError(f"{chat.name} tells no level of {target}; name another model")
+            slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
+            ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
+            ends = known_range(target) or (limits or {}).get(target) or ends
+            scale = (*ends, true.mean() - slope * levels.mean(), slope)
+            fitted.scales[target] = [float(number) for number in scale]
+            found = qpp_values(levels[:, None], true[:, None], _MEASURES)
+            rounded = {m: round(float(np.nan_to_num(found[m][0])), 4) for m in _MEASURES}
+            figures[target] = {**rounded, "prompts": len(levels)}
+        fitted.details = {
+            "data": data,
+            "training": {"prompts": len(texts), "cross_validation": figures},
+        }
+        fitted.was_fitted_to(prompts, array, targets)
+        fitted.record = replace(fitted.record, means=())  # each is asked for by itself
+        return fitted
+
+    @cached_property
+    def chat(self) -> Chat:
+        """The model, as the environment names it."""
+        options = ChatOptions.from_environment(self.chat_model)
+        if not (options.chat_url or os.environ.get("PQPP_CHAT_MODEL")):  # a folder names no model
+            raise PredictorError(
+                f"llm asks the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
+                "endpoint, or PQPP_CHAT_MODEL to its folder or OWNER/REPOSITORY"
+            )
+        return options.open_chat(options.chat_model or "", options.budget())
+
+    def answer(self, read: Sequence[Any], targets: Any = None, *how: Any, **more: Any) -> Uncertain:
+        """See `Predictor.answer`; raise before the start if it would cost more than is allowed."""
+        columns = self.columns_for(targets)
+        asked = {(text, target) for text in read if text.strip() for target in columns}
+        self.chat.plan(self._request(*pair) for pair in asked if pair not in self._told)
+        return super().answer(read, columns, *how, **more)
+
+    def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
+        pairs = dict.fromkeys((row, target) for row in rows for target in targets)
+        new = [pair for pair in pairs if pair not in self._told]
+        with ThreadPoolExecutor(self.chat.at_once) as pool:
+            self._told |= zip(new, pool.map(self._level, new), strict=True)
+        levels = np.array([[self._told[row, target] for target in targets] for row in rows])
+        if lacking := int(np.isnan(levels).sum()):
+            _log.warning("%s tells no level in %d answers", self.chat.name, lacking)
+        low, high, first, slope = np.array([self.scales[target] for target in targets]).T
+        return np.clip(first + slope * levels, low, high)
+
+    def _level(self, pair: tuple[str, str]) -> float:
+        try:
+            return level_of(self.chat.ask(self._request(*pair)))
+        except ServiceError as error:
+            if error.is_of_one_request:
+                return math.nan
+            raise
+
+    def _request(self, prompt: str, target: str) -> Request:
+        """Return the question; no prompt is an example of itself, so training ones are like others.
+
+        Examples are some that spread over the levels, then those nearest.
+        """
+        measure, levels, key = measure_of(target), self._levels[target], normalise(prompt)
+        scores = np.zeros(len(levels))
+        for word in _words(key):
+            places = self._places.get(word, [])
+            scores[places] += math.log(1 + len(levels) / (1 + len(places)))
+        scores /= np.sqrt(1 + np.char.count(self._keys, " "))
+        usable = np.flatnonzero(~np.isnan(levels) & (self._keys != key))
+        by_level = usable[np.argsort(levels[usable], kind="stable")]
+        spread = np.linspace(0, len(by_level) - 1, self.examples // 2).round().astype(int)
+        nearest = usable[np.argsort(-scores[usable], kind="stable")][: self.examples]
+        shown = list(dict.fromkeys([*by_level[spread], *nearest]))[: self.examples]
+        lines = [f"Prompt: {_short(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in shown]
+        what = _RETRIEVED if measure and measure.task == "retrieval" else _JUDGED
+        system = (
+            f"You tell of a prompt {what} ({target}), as a digit from 0, the lowest, to 9, the "
+            "highest. Reply with the digit alone."
+        )
+        text = "\n".join([*lines, f"Prompt: {_short(prompt)}\nDigit:"])
+        return Request(text, system, most_tokens=8, answers=_DIGITS)
+
+    def _try(self) -> None:
+        if not isinstance(self.chat_model, str):
+            raise TypeError("the name of the model is no text")
+        for target, scale in self.scales.items():
+            self._request("a cat", target)
+            if not np.isfinite(scale).all() or len(scale) != 4:
+                raise ValueError(f"the scale of {target} is not usable")
+
+    def _state(self) -> tuple[dict[str, Any], Tensors]:
+        own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}
+        values = [[v if v == v else None for v in row] for row in self.values.tolist()]
+        return {**self.details, **own, "values": values, "scales": [*self.scales.values()]}, {}
+
+    def _card(self) -> str:
+        facts = {name: self.details.get(name) for name in _TOLD}
+        return render_card("predictors/llm", scales=self.scales, model=self.chat_model, **facts)
+
+    @classmethod
+    def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
+        """Return the predictor of a folder whose files have been read."""
+        scales = dict(zip(config["targets"], config["scales"], strict=True))
+        values = np.array(config["values"], dtype=np.float64)
+        examples = int(config["examples"])
+        made = cls(config["chat_model"], config["prompts"], values, scales, examples)
+        made.details = {name: config[name] for name in _TOLD if name in config}
+        return made
+
+
+def level_of(reply: Reply) -> float:
+    """Return the level that a reply tells, NaN where it tells none.
+
+    Example:
+        >>> level_of(Reply("7", chances={"7": 0.4, "8": 0.4})), level_of(Reply("A 6.5, I think"))
+        (7.5, 6.5)
+        >>> level_of(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
+        nan
+    """
+    chances = reply.chances or {}
+    if (total := math.fsum(chances.values())) > 0.5:
+        return math.fsum(int(digit) * chance for digit, chance in chances.items()) / total
+    told = re.match(r"(?!\s*<think>)\D*(\d(?:\.\d+)?)(?!\d)", reply.text)
+    return float(told[1]) if told else math.nan
+
+
+def _words(key: str) -> set[str]:
+    return set(re.findall(r"\w+", key))
+
+
+def _short(prompt: str) -> str:
+    return " ".join(prompt.split())[:_LONGEST]

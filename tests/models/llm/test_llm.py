@@ -1,0 +1,155 @@
+"""A language model as a predictor: what it is asked, what its replies mean, money and addresses."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("openai", reason="an endpoint needs pqpp[chat]")
+
+from support.chat_server import serve_chat
+
+from pqpp_backbones.chat.chat import Budget
+from pqpp_backbones.chat.ledger import Ledger
+from pqpp_backbones.chat.models import Endpoint
+from pqpp_backbones.errors import ModelError, ServiceError
+from pqpp_cli.main import main
+from pqpp_models import Predictor, PredictorError
+from pqpp_models.llm.predictor import LlmPredictor
+
+THINGS = ["cat", "dog", "robot", "tree", "boat", "house", "lamp", "chair", "cloud", "river"]
+PROMPTS = [
+    f"a {one} beside a {other}" + " and a hat" * n
+    for n in range(3)
+    for one, other in zip(THINGS, THINGS[1:] + THINGS[:1], strict=True)
+]
+RATINGS = [5.0 - prompt.count("hat") for prompt in PROMPTS]  # fmt: skip
+
+
+def asked_about(body):
+    return re.findall(r"Prompt: (.*)\nDigit:(?: (\d))?", body["messages"][1]["content"])
+
+
+def by_chances(body):
+    """Level 9, 5, 1 for no, one or two hats, half a level up or down by the probabilities."""
+    level = 9 - 4 * asked_about(body)[-1][0].count("hat")
+    tops = [
+        {"token": f" {level}", "logprob": math.log(0.6)},
+        {"token": str(level - 1), "logprob": math.log(0.2)},
+    ]
+    told = [{"token": str(level), "top_logprobs": tops}]
+    choice = {"message": {"content": str(level)}, "logprobs": {"content": told}}
+    return {"choices": [choice]}
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve_chat() as state:
+        state.answer = by_chances
+        yield state
+
+
+def fitted(server, **limits):
+    chat = Endpoint(server.url, "qwen", Budget(**limits))
+    return LlmPredictor.fit(
+        chat, PROMPTS, RATINGS, ["mean_rating"], "mine", {"mean_rating": (1, 5)}
+    )
+
+
+def test_levels_are_expectations_and_values_are_calibrated_on_train(server):
+    predictor = fitted(server)
+    assert len(server.asked) == 30 and server.asked[0]["top_logprobs"] == 20
+    # 9, 5, 1 less a quarter stand for 5, 4, 3: a level is worth a quarter.
+    assert predictor.scales["mean_rating"] == pytest.approx([1, 5, 2.75 + 0.0625, 0.25])
+    assert predictor.details["training"]["cross_validation"]["mean_rating"]["spearman"] == 1
+    found = predictor.predict(["a new thing", "a hat", " ", "a hat and a hat"])
+    np.testing.assert_allclose(found[:, 0], [5, 4, np.nan, 3])
+    before = len(server.asked)
+    predictor.predict(["a hat", "a new thing"])
+    assert len(server.asked) == before
+    server.answer = lambda body: "I say 5."  # no probabilities: the number
+    assert predictor.predict(["one hat"])[0, 0] == pytest.approx(4.0625)
+    server.answer = lambda body: "<think>5 hats"
+    assert np.isnan(predictor.predict(["a red hat"])).all()
+
+
+def test_examples_spread_and_are_near_and_never_the_prompt_itself(server):
+    predictor = fitted(server)
+    for body in server.asked:
+        *examples, (prompt, _) = asked_about(body)
+        assert len(examples) == 8 and prompt not in dict(examples)
+        assert {"0", "9"} <= {level for _, level in examples}
+        assert all(level == f"{9 - 4.5 * text.count('hat'):.0f}" for text, level in examples)
+    predictor.predict(["a robot and a cloud"])
+    near = [text for text, _ in asked_about(server.asked[-1])[4:-1]]
+    assert all("robot" in text or "cloud" in text for text in near)
+
+
+def test_money_is_known_before_and_no_reply_is_paid_twice(server, tmp_path):
+    with pytest.raises(ServiceError, match="30 calls needed, 29 allowed"):
+        fitted(server, most_calls=29)
+    assert not server.asked
+    fitted(server, most_calls=30, ledger=Ledger(tmp_path / "calls"))
+    fitted(server, most_calls=30, ledger=Ledger(tmp_path / "calls"))
+    assert len(server.asked) == 30
+
+
+def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatch, capsys):
+    table, folder = tmp_path / "ratings.csv", tmp_path / "llm"
+    rows = (f"{prompt},{rating}\n" for prompt, rating in zip(PROMPTS, RATINGS, strict=True))
+    table.write_text("prompt,mean_rating\n" + "".join(rows))
+    words = ["fit", str(table), "--targets", "mean_rating", "--output", str(folder)]
+    assert main([*words, "--chat-url", server.url, "--chat-model", "qwen"]) == 0
+    assert "Spearman 1.000 on 30" in capsys.readouterr().out
+    assert server.url not in "".join(file.read_text("latin-1") for file in folder.iterdir())
+    with pytest.raises(PredictorError, match="'qwen'; set PQPP_CHAT_URL"):
+        Predictor.from_pretrained(folder).predict(["a cat"])
+    fresh = tmp_path / "fresh.csv"
+    fresh.write_text("prompt,mean_rating\nx hat,4\ny,5\nz hat hat,3\n")
+    bench = [
+        "bench",
+        "--dataset",
+        str(fresh),
+        "--predictors",
+        f"{folder},n_words",
+        "--format",
+        "json",
+    ]
+    monkeypatch.setenv("PQPP_CHAT_URL", server.url)
+    monkeypatch.setenv("PQPP_MOST_CALLS", "3")
+    assert main(bench) == 2 and "calls needed" in capsys.readouterr().err
+    monkeypatch.setenv("PQPP_MOST_CALLS", "4")
+    assert main(bench) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert '"pearson": 1.0' in json.dumps(rows) and "llm" in json.dumps(rows)
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    ("scales", [[1, 5, 0, "a"]]), ("scales", [[1, 5, 0]]), ("scales", []), ("values", [[1.0]]),
+    ("prompts", [7] * 30), ("prompts", []), ("examples", "x"), ("chat_model", None),
+])  # fmt: skip
+def test_a_damaged_folder_is_one_line(server, tmp_path, name, value):
+    path = fitted(server).save_pretrained(tmp_path / "llm") / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    with pytest.raises(ModelError, match="no usable llm"):
+        Predictor.from_pretrained(path.parent)
+
+
+def test_a_local_model_tells_its_own_probabilities(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from support.tiny_chat import save_text_chat
+
+    from pqpp_backbones.chat.models import open_in_process
+
+    place = str(save_text_chat(tmp_path / "tiny"))
+    chat = open_in_process(place, device="cpu")
+    monkeypatch.setattr("pqpp_models.llm.predictor.level_of", lambda reply: reply.chances["7"] * 9)
+    predictor = LlmPredictor.fit(chat, PROMPTS, RATINGS, ["mean_rating"], calibrated=4)
+    folder = predictor.save_pretrained(tmp_path / "llm")
+    assert str(tmp_path) not in (folder / "config.json").read_text()
+    monkeypatch.setenv("PQPP_CHAT_MODEL", place)
+    expected = predictor.predict(["a hat"])
+    np.testing.assert_array_equal(Predictor.from_pretrained(folder).predict(["a hat"]), expected)
