@@ -131,7 +131,7 @@ def _at_work(
     kind = store.study.kind
     labels = kind.choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
-    keep_consent(store, person_id)
+    keep_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
     while (shown := next_item(store, person_id)) is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
+from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import annotators_rows
 from pqpp_annotation.owner.ledger import read_records, votes_table
 from pqpp_annotation.owner.overview import Watch
@@ -45,6 +46,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not, as on the owner's page;
     - `adjudications.csv`: what the owner decided where people disagree;
+    - `survey.csv`: what they said at the end;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
 
@@ -73,7 +75,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         votes, decided = list(current_votes(db)), verdicts(db)
         table, _ = votes_table(db, read_records(db))  # in the order of the votes
     standings = standings_of(table, options_of(study), decided)
-    judged = [x for x in votes if x.purpose != "training" and kind.label(x.value) is not None]
+    judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
     counted = [judged[place] for place in np.sort(standings.counted).tolist()]
 
     def check(older: Path) -> None:
@@ -88,7 +90,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
             others = {"answers": _answers(db), "annotators": annotators_rows(Watch(store))}
-            others |= {"adjudications": _adjudications(db)}
+            others |= {"adjudications": _adjudications(db), "survey": _survey(db)}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
@@ -181,6 +183,15 @@ def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
     for row in _rows(db, query):
         value = row.pop("value")
         yield row | (value if len(value) == 1 else {"value": value})
+
+
+def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
+    """Give what people said at the end, a row for each question."""
+    query = select(Person.name, Event.detail).select_from(Event).join(Person).order_by(Event.id)
+    said = (Event.kind == "surveyed") & (Person.role != "trial")
+    for name, detail in db.execute(query.where(said)):
+        for question, answer in detail.items():
+            yield {"annotator": name, "question": question, "answer": answer}
 
 
 def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:

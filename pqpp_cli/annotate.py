@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +21,6 @@ from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
-    from pqpp_annotation.study import Study
 
 
 class Annotate(Group):
@@ -65,11 +63,6 @@ class StudyFile(Group):
                 files = [study.root / study.prompts, study.root / f".{study.name}.secret"]
                 check_output(output, [*files, store.name] if store.is_sqlite else files)
             yield store
-
-    def warn(self, study: Study) -> None:
-        """Say what a setting does that few would want."""
-        if doubt := study.doubt():
-            print(f"pqpp: warning: {doubt}", file=sys.stderr)
 
 
 class Address(Group):
@@ -225,7 +218,6 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             settings["title"] = self.title
         file, folder = self._table(place.stem)
         study = make_study(place, file, folder, self.kind, **settings)
-        self.warn(study)
         with self.opened() as store:
             from pqpp_annotation.store.access import keep_url, make_links
             from pqpp_annotation.store.items import count_items
@@ -406,7 +398,6 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             from pqpp_annotation.store.items import count_items
             from pqpp_annotation.store.people import everybody
 
-            self.warn(store.study)
             look = Watch(store).look()
             rows = {row.id: row for row in look.people}
             with store.reading() as db:

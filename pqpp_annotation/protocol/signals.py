@@ -18,7 +18,8 @@ likelihood estimation of observer error-rates, Applied Statistics 28, 1979.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,20 +84,23 @@ def careless_people(
     who, prompt, unit = (votes[n].factorize()[0] for n in ("annotator", "prompt_id", "unit"))
     names = votes["annotator"].unique().tolist()
     people, of_prompt = len(names), who * _MOST + prompt
-    marks = [kind.marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
-    marks = [mark or {"label": [label]} for mark, label in zip(marks, votes["label"], strict=True)]
+    said: dict[str, np.ndarray] = {}
+    if first := kind.marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
+        marks = [kind.marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
+        for name in first:
+            columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
+            said[name] = np.array(columns, float).reshape(-1, len(marks)).T
+    said = said or {"label": votes[["label"]].to_numpy(float)}
+    main = next(iter(said.values()))
     bets = [
         (reason, _HABITS, _winnings(of_prompt[rows], sign, bound, people))
-        for reason, rows, sign, bound in _habits(votes, who, kind, marks, fastest_seconds)
+        for reason, rows, sign, bound in _habits(votes, who, kind, main, fastest_seconds)
     ]
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name in marks[0]:
-        lengths = np.array([len(mark[name]) for mark in marks])
-        place = np.concatenate([np.arange(length) for length in lengths])
-        own, about, cell = (np.repeat(column, lengths) for column in (who, unit, of_prompt))
-        about = np.unique(about * lengths.max() + place, return_inverse=True)[1]
-        value = np.concatenate([np.asarray(mark[name], float) for mark in marks])
-        found[name] = _by_likelihood(own, about, cell, value, people)
+    for name, values in said.items():
+        row, place = np.nonzero(values == values)
+        about = unit[row] * values.shape[1] + place
+        found[name] = _by_likelihood(who[row], about, of_prompt[row], values[row, place], people)
     if len(found) > 1:
         cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
         found["all"] = cells, likelier
@@ -108,9 +112,9 @@ def careless_people(
     share = np.array([share / len(own) for _, share, own in bets for _ in own])
     won = np.concatenate([own for *_, own in bets])
     together = np.logaddexp.reduce(won + np.log(share / share.sum())[:, None], axis=0)
-    main = np.array([own.max(axis=0) for *_, own in bets]).argmax(axis=0)
+    best = np.array([own.max(axis=0) for *_, own in bets]).argmax(axis=0)
     careless = np.flatnonzero(together >= np.log(1 / ERROR))
-    return {names[place]: bets[main[place]][0] for place in careless}
+    return {names[place]: bets[best[place]][0] for place in careless}
 
 
 def _winnings(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int) -> np.ndarray:
@@ -181,24 +185,25 @@ def _habits(
     votes: pandas.DataFrame,
     who: np.ndarray,
     kind: TaskKind,
-    marks: Sequence[Mapping[str, Sequence[float]]],
+    said: np.ndarray,
     fastest_seconds: float | None,
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
     """Give what is seen without the others' answers: haste, one value for all, one side.
 
     Each comes with the rows of the votes, one an item, how much of it there is, and the bound.
     """
-    said: list[Any] = [mark.get("scores", mark.get("label")) for mark in marks]
-    table = votes.assign(who=who, said=said, row=np.arange(len(votes)))
-    of_item: Any = table.groupby(["who", "item_id"], sort=False)
-    items, values = of_item[["row", "prompt", "spent"]].first(), of_item["said"].sum()
-    answers, rows = values.map(len), items["row"].to_numpy()
+    facts = {"low": np.nanmin(said, axis=1), "high": np.nanmax(said, axis=1)}
+    facts |= {"who": who, "row": np.arange(len(votes)), "answers": (said == said).sum(axis=1)}
+    of_item: Any = votes.assign(**facts).groupby(["who", "item_id"], sort=False)
+    how = {name: "first" for name in ("row", "prompt", "spent")}
+    items = of_item.agg({**how, "low": "min", "high": "max", "answers": "sum"})
+    rows = items["row"].to_numpy()
     fastest: Any = fastest_seconds
     if fastest_seconds is None:
-        fastest = items["prompt"].str.split().str.len() * _WORD + answers * _ANSWER
-    timed, several = (items["spent"] > 0).to_numpy(), (answers > 1).to_numpy()
+        fastest = items["prompt"].str.split().str.len() * _WORD + items["answers"] * _ANSWER
+    timed, several = (items["spent"] > 0).to_numpy(), (items["answers"] > 1).to_numpy()
     yield _HASTE, rows[timed], (items["spent"] < fastest).to_numpy(float)[timed], _OFTEN
-    alike = (values.map(set).map(len) == 1)[several]
+    alike = (items["low"] == items["high"])[several]
     of_person = alike.groupby("who")
     usual = float(of_person.mean()[of_person.size() >= _LEAST_ITEMS].median())
     if usual < 1:

@@ -80,8 +80,8 @@ def save_answer(
             raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.shown_of(db, assignment)
-    if shown.purpose == "training" and assignment.state == "done":
-        raise AnnotationError("a training item is answered once; its right answer was shown", 409)
+    if assignment.state == "done" and work.is_told(db.study, shown.purpose):
+        raise AnnotationError("this item is answered once; its right answer was shown", 409)
     if of_page is not None:
         image_id, value = of_page(shown)
     kind = db.study.kind

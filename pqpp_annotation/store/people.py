@@ -1,6 +1,7 @@
 """People: who they are, their consent and their leaving, and the owner's word on them."""
 
 import secrets
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from pqpp_annotation.store.tables import (
     Event,
     Invitation,
     Item,
+    ItemImage,
     Leaver,
     Person,
     Session,
@@ -105,12 +107,16 @@ def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str
 
 @writes
 def keep_consent(db: Transaction, person_id: int, text: str = "") -> None:
-    """Keep that a person has agreed, when, and to which text; the first time counts."""
+    """Keep that a person has agreed, when, and to which text; the first time counts.
+
+    Nothing is recorded if there was no text.
+    """
     person = person_by_id(db, person_id, lock=True)
     if person.consented is None:
         person.consented = now = db.now()
         about = {"kind": "consented", "detail": {"text": text}}
-        db.add(Event(person_id=person_id, created=now, **about))
+        if text:
+            db.add(Event(person_id=person_id, created=now, **about))
 
 
 @writes_alone
@@ -245,7 +251,51 @@ def verdicts(db: Transaction) -> dict[str, str]:
     query = select(Person).where((Person.verdict != "") | Person.reopened.is_not(None))
     reasons = {"accept": "", "refuse": Reason("refused by the owner")}
     reopened = Reason("the places were opened to others")
-    return {scalar.name: reasons.get(scalar.verdict, reopened) for scalar in db.scalars(query)}
+    decided = {person.name: reasons.get(person.verdict, reopened) for person in db.scalars(query)}
+    return failed_checks(db) | decided
+
+
+@reads
+def failed_checks(db: Transaction) -> dict[str, Reason]:
+    """Return who gave more wrong answers to checks than the study allows, and what to say of it."""
+    about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
+    query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
+    query = query.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
+    wrong: dict[str, set[int]] = defaultdict(set)
+    for name, item, expected, image, value in db.execute(
+        query.where(Item.purpose == "check", Answer.current)
+    ):
+        if not db.study.kind.agrees(value, expected[image or ""]):
+            wrong[name].add(item)
+    said, most = (
+        "gives wrong answers to %(count)s items of known answer",
+        db.study.checks.most_wrong,
+    )
+    return {name: Reason(said, count=len(i)) for name, i in wrong.items() if len(i) > most}
+
+
+@writes
+def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
+    """Keep what a person says to the study's survey, in the order of its questions; once.
+
+    Raises:
+        AnnotationError: An answer is none of the choices, or too long.
+    """
+    said = dict(zip(db.study.survey, answers, strict=True))
+    for question, answer in said.items():
+        choices = db.study.survey[question]
+        if (choices and answer not in ("", *choices)) or len(answer) > _LONGEST or "\0" in answer:
+            raise AnnotationError(f"survey: an answer to {question!r:.60} is not allowed", 409)
+    person_by_id(db, person_id, lock=True)
+    if not survey_of(db, person_id):
+        db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
+
+
+@reads
+def survey_of(db: Transaction, person_id: int) -> Mapping[str, str]:
+    """Return a person's answers to the survey; {} before they are given."""
+    own = (Event.person_id == person_id) & (Event.kind == "surveyed")
+    return db.scalar(select(Event.detail).where(own)) or {}
 
 
 def open_places(db: Transaction, person: Person) -> None:

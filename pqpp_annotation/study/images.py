@@ -288,15 +288,3 @@ def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
     absolute, base = expanded(path).absolute(), folder.absolute()
     inside = absolute.is_relative_to(base)
     return str(absolute.relative_to(base) if inside else absolute)
-
-
-def unique(images: Iterable[CheckedImage]) -> list[CheckedImage]:
-    """Return each content once, the first of those with one hash.
-
-    Example:
-        >>> about = ("image/png", 8, 6, 75, "7c", 1, 8, 6, [0.0, 0.0, 1.0, 1.0])
-        >>> a, b = (CheckedImage("5f", name, *about) for name in ("a.png", "b.png"))
-        >>> [one.location for one in unique([a, b])]
-        ['a.png']
-    """
-    return list({image.sha256: image for image in reversed(list(images))}.values())
