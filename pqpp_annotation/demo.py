@@ -28,8 +28,6 @@ MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
 """What each model made up deserves, drawn from these labels."""
 _PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
 _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
-_SHAPES = {"circle": 60, "square": 4, "triangle": 3, "hexagon": 6}
-"""Name to the number of sides."""
 _STUDY: dict[str, Any] = {
     "kind": "relevance",
     "title": "How well does each picture show the prompt?",
@@ -265,19 +263,18 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     (folder / "images").mkdir()
     draw, labels, rows = random.Random(seed), {}, []
     for number, purpose in enumerate(_PURPOSES):
-        count, (color, other_color) = 1 + number % 5, draw.sample(_COLORS, 2)
-        shape, other = draw.sample(sorted(_SHAPES), 2)
-        asked = [(color, shape)] * count + [(other_color, other)]
+        count, (color, other) = 1 + number % 5, draw.sample(_COLORS, 2)
+        prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
         own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
         for place, (model, label) in enumerate(own.items()):
             name = f"{number:02}-{place}.png"
+            asked = {color: count, other: 1}
             _draw_picture(folder / "images" / name, asked, label, draw)
             labels[name] = label
             rows.append(
                 {
                     "prompt_id": f"p{number:02}",
-                    "prompt": f"{count} {color} {shape}{'s' * (count > 1)} and one {other_color} "
-                    f"{other}",
+                    "prompt": prompt,
                     "image": name,
                     "model": model,
                     "control": "yes" if purpose == "control" else "",
@@ -289,22 +286,24 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     return labels
 
 
-def _draw_picture(
-    file: Path, asked: list[tuple[str, str]], label: int, draw: random.Random
-) -> None:
-    """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one."""
+def _draw_picture(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
+    """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one.
+
+    Args:
+        asked: Colour to the number of circles, of the last one square.
+    """
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (448, 448), draw.choice(("ivory", "aliceblue", "lavender")))
     canvas = ImageDraw.Draw(image)
-    names = {name for _, name in asked}
-    shapes = asked[:-1] if label == 1 else asked
+    *circles, square = [color for color, count in asked.items() for _ in range(count)]
+    shapes = [(color, 60) for color in circles] + [(square, 4)] * (label != 1)
     if label == 0:
-        shapes = [(color, min(_SHAPES.keys() - names)) for color in draw.sample(_COLORS, 3)]
+        shapes = [(color, 3) for color in draw.sample(_COLORS, 3)]
     cells = draw.sample(list(itertools.product(range(3), repeat=2)), len(shapes))
-    for (color, shape), (x, y) in zip(shapes, cells, strict=True):
+    for (color, sides), (x, y) in zip(shapes, cells, strict=True):
         circle = (75 + 149 * x, 75 + 149 * y, draw.randint(45, 65))
-        canvas.regular_polygon(circle, _SHAPES[shape], draw.randint(-15, 15), color)
+        canvas.regular_polygon(circle, sides, draw.randint(-15, 15), color)
     for _ in range(14 if label == -1 else 0):  # bands are torn out, as by a generator
         top = draw.randrange(400)
         image.paste(image.crop((0, top, 448, top + 30)), (draw.randrange(-150, 150), top))

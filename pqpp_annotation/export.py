@@ -34,6 +34,7 @@ from pqpp_files.write_table import table_text, write_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
+_OF_IMAGE = (ItemImage.image, ItemImage.model)
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
@@ -136,50 +137,23 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
 
 def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give every answer that was ever given, the oldest first, its value as JSON."""
-    query = (
-        select(
-            Item.prompt_id,
-            Item.part,
-            Item.purpose,
-            ItemImage.image,
-            ItemImage.model,
-            Person.name.label("annotator"),
-            Person.role,
-            cast(Answer.value, Text).label("value"),
-            Answer.seconds,
-            Answer.created,
-            case((Answer.current, "true"), else_="false").label("current"),
-            Assignment.state,
-        )
-        .select_from(Answer)
-        .join(Assignment)
-        .join(Item)
-        .join(Person)
-        .outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
-        .where(Person.role != "trial")
-        .order_by(Answer.id)
-    )
-    return _rows(db, query)
+    about = (Item.prompt_id, Item.part, Item.purpose, *_OF_IMAGE)
+    who = (Person.name.label("annotator"), Person.role)
+    said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)
+    current = case((Answer.current, "true"), else_="false").label("current")
+    query = select(*about, *who, *said, current, Assignment.state).select_from(Answer)
+    query = query.join(Assignment).join(Item).join(Person)
+    query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
+    return _rows(db, query.where(Person.role != "trial").order_by(Answer.id))
 
 
 def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give what was decided, item by item."""
-    query = (
-        select(
-            Item.prompt_id,
-            Item.prompt,
-            ItemImage.image,
-            ItemImage.model,
-            Adjudication.value,
-            Person.name.label("decided_by"),
-            Adjudication.created,
-        )
-        .select_from(Adjudication)
-        .join(Item)
-        .join(Person)
-        .outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
-        .order_by(Item.id, ItemImage.position)
-    )
+    decided = (Adjudication.value, Person.name.label("decided_by"), Adjudication.created)
+    query = select(Item.prompt_id, Item.prompt, *_OF_IMAGE, *decided).select_from(Adjudication)
+    query = query.join(Item).join(Person)
+    query = query.outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
+    query = query.order_by(Item.id, ItemImage.position)
     for row in _rows(db, query):
         value = row.pop("value")
         yield row | (value if len(value) == 1 else {"value": value})
@@ -229,11 +203,6 @@ def _summary(facts: Mapping[str, Any], output: str | Path) -> list[str]:
         f"{facts['votes']} votes, {facts['votes_that_count']} of which count; "
         f"{how_many(people['admitted'], 'annotator')} admitted"
     ]
-    if people["withdrawn_and_deleted"] or people["withdrawn_and_made_anonymous"]:
-        lines.append(
-            f"withdrawn: {people['withdrawn_and_deleted']} with all votes deleted, "
-            f"{people['withdrawn_and_made_anonymous']} with votes made anonymous"
-        )
     if facts["build"]:
         lines.append(f"a benchmark of it: {facts['build']}")
     return [*lines, f"written: {output}"]

@@ -91,8 +91,8 @@ class AnnotateBackup(StudyFile, Command):
     examples:
       pqpp annotate backup study.yaml --output monday.db
 
-    One SQLite file with all but the images, made while people work, from SQLite and from
-    PostgreSQL. To go back to it, name it as `database` in the study file.
+    One SQLite file with all but the images, made while people work. To go back to it, name it as
+    `database` in the study file. A study in PostgreSQL is copied by `pg_dump`.
     """
 
     output: str = option(NEEDED, "the file to write", path="output file", holds=("SQLite",))

@@ -57,15 +57,9 @@ def read_records(db: Transaction) -> Records:
     """Return all that there is."""
     import pandas
 
-    query = select(
-        Answer.id,
-        Answer.assignment_id,
-        func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id"),
-        Answer.created,
-        Answer.seconds,
-        Answer.current,
-        cast(Answer.value, Text).label("value"),
-    )
+    image = func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id")
+    said = (Answer.created, Answer.seconds, Answer.current, cast(Answer.value, Text).label("value"))
+    query = select(Answer.id, Answer.assignment_id, image, *said)
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
     answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
@@ -73,15 +67,8 @@ def read_records(db: Transaction) -> Records:
     answers["value"] = [values[code] for code in codes]
     answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
-    given = select(
-        Assignment.id,
-        Assignment.person_id,
-        Assignment.item_id,
-        Assignment.created.label("given"),
-        Assignment.state,
-        Assignment.finished,
-        Item.purpose,
-    )
+    when = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
+    given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
     given = given.join(Person).join(Item).where(Person.role != "trial")
     assignments = _table(db, given.order_by(Assignment.id), **types)

@@ -139,24 +139,15 @@ def current_votes(place: Store | Transaction) -> Iterator[Vote]:
         images = _by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
         for image_id, image in images.items():
             shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
-        answers = (
-            select(
-                Assignment.item_id,
-                Answer.item_image_id,
-                Person.name.label("annotator"),
-                (Person.role == "control").label("is_control"),
-                Answer.value,
-                Answer.seconds,
-                Answer.created,
-            )
-            .select_from(Answer)
-            .join(Assignment)
-            .join(Person)
-            .outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
-            .where(Assignment.state != "skipped", Answer.current, Person.role != "trial")
-            .order_by(Assignment.item_id, Person.id, ItemImage.position, Answer.id)
-            .execution_options(yield_per=_ROWS_AT_ONCE)
-        )
+        given = (Answer.value, Answer.seconds, Answer.created)
+        who = (Person.name.label("annotator"), (Person.role == "control").label("is_control"))
+        answers = select(Assignment.item_id, Answer.item_image_id, *who, *given).select_from(Answer)
+        answers = answers.join(Assignment).join(Person)
+        answers = answers.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
+        answers = answers.where(
+            Assignment.state != "skipped", Answer.current, Person.role != "trial"
+        ).order_by(Assignment.item_id, Person.id, ItemImage.position, Answer.id)
+        answers = answers.execution_options(yield_per=_ROWS_AT_ONCE)
         for answer in map(dict, read(answers).mappings()):
             item_id, image_id = answer.pop("item_id"), answer.pop("item_image_id")
             about = images.get(image_id, {"image": "", "model": ""})

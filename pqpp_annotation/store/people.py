@@ -54,13 +54,8 @@ def add_person(
     check_role(role)
     if find_person(db, name):
         raise AnnotationError(f"name {name!r} is taken; choose another")
-    person = Person(
-        name=name,
-        role=role,
-        outside=dict(outside or {}),
-        outside_key=outside_key,
-        created=db.now(),
-    )
+    person = Person(name=name, role=role, outside_key=outside_key, created=db.now())
+    person.outside = dict(outside or {})
     db.add(person)
     db.flush()
     return person
