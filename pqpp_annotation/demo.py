@@ -36,6 +36,7 @@ _STUDY: dict[str, Any] = {
     "consent": "This is a demo on your own machine. What you say stays in its folder.",
     "payment": {"per_item": 0.1, "currency": "EUR"},
 }
+_COLUMNS = ["prompt_id", "prompt", "image", "model", "control", "training", "expected"]
 _HOUR = 3_600_000
 
 
@@ -144,15 +145,10 @@ def _at_work(
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person
         for image_id, value in right.items():
-            save_answer(
-                store,
-                person_id,
-                shown.assignment,
-                image_id,
-                value=labels[careful.level(value, len(labels), draw)],
-                client_id=f"simulated-{person_id}-{shown.assignment}-{image_id or 0}",
-                seconds=round(draw.lognormvariate(0, 0.4) * person.seconds, 1),
-            )
+            said = labels[careful.level(value, len(labels), draw)]
+            client_id = f"simulated-{person_id}-{shown.assignment}-{image_id or 0}"
+            seconds = round(draw.lognormvariate(0, 0.4) * person.seconds, 1)
+            save_answer(store, person_id, shown.assignment, image_id, said, client_id, seconds)
         yield len(right)
 
 
@@ -271,18 +267,10 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
             asked = {color: count, other: 1}
             _draw_picture(folder / "images" / name, asked, label, draw)
             labels[name] = label
-            rows.append(
-                {
-                    "prompt_id": f"p{number:02}",
-                    "prompt": prompt,
-                    "image": name,
-                    "model": model,
-                    "control": "yes" if purpose == "control" else "",
-                    "training": "yes" if purpose == "training" else "",
-                    "expected": label if purpose == "training" else "",
-                }
-            )
-    pandas.DataFrame(rows).to_csv(folder / "prompts.csv", index=False)
+            flags = ["yes" if purpose == one else "" for one in ("control", "training")]
+            expected = label if purpose == "training" else ""
+            rows.append((f"p{number:02}", prompt, name, model, *flags, expected))
+    pandas.DataFrame(rows, columns=_COLUMNS).to_csv(folder / "prompts.csv", index=False)
     return labels
 
 

@@ -262,11 +262,11 @@ def failed_checks(db: Transaction) -> dict[str, Reason]:
     ):
         if not db.study.kind.agrees(value, expected[image or ""]):
             wrong[name].add(item)
-    said, most = (
-        "gives wrong answers to %(count)s items of known answer",
-        db.study.checks.most_wrong,
-    )
-    return {name: Reason(said, count=len(i)) for name, i in wrong.items() if len(i) > most}
+    return {
+        name: Reason("gives wrong answers to %(count)s items of known answer", count=len(items))
+        for name, items in wrong.items()
+        if len(items) > db.study.checks.most_wrong
+    }
 
 
 @writes
@@ -274,13 +274,13 @@ def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
     """Keep what a person says to the study's survey, in the order of its questions; once.
 
     Raises:
-        AnnotationError: An answer is none of the choices, or too long.
+        AnnotationError: An answer is missing, too long, or none of the choices.
     """
-    said = dict(zip(db.study.survey, answers, strict=True))
-    for question, answer in said.items():
-        choices = db.study.survey[question]
-        if (choices and answer not in ("", *choices)) or len(answer) > _LONGEST or "\0" in answer:
-            raise AnnotationError(f"survey: an answer to {question!r:.60} is not allowed", 409)
+    survey = db.study.survey
+    said = dict(zip(survey, answers, strict=False))
+    fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
+    if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
+        raise AnnotationError("survey: an answer is missing, too long, or none of the choices", 409)
     person_by_id(db, person_id, lock=True)
     if not survey_of(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.study import Study
@@ -103,19 +103,12 @@ def blind_copy(
     bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
     copy = file.getvalue()
     file_width, file_height = size[::-1] if header.orientation > 4 else size
-    return CheckedImage(
-        sha256=hashlib.sha256(content).hexdigest(),
-        location=location,
-        media_type=f"image/{kind.lower()}",
-        width=image.width,
-        height=image.height,
-        size=len(copy),
-        shown=hashlib.sha256(copy).hexdigest(),
-        orientation=header.orientation,
-        file_width=file_width,
-        file_height=file_height,
-        frame=frame,
-    ), copy
+    name, sha256 = (hashlib.sha256(one).hexdigest() for one in (copy, content))
+    found: dict[str, Any] = {"sha256": sha256, "shown": name, "frame": frame}
+    found |= {"width": image.width, "height": image.height, "size": len(copy)}
+    found |= {"file_width": file_width, "file_height": file_height}
+    found |= {"media_type": f"image/{kind.lower()}", "orientation": header.orientation}
+    return CheckedImage(location=location, **found), copy
 
 
 def _in_srgb(image: Image, content: bytes) -> Image:
