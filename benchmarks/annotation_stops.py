@@ -30,8 +30,7 @@ from pqpp_annotation.protocol.signals import careless_people
 from pqpp_metrics.functional import prompt_tokens
 
 MANNERS = ["random"] * 2 + ["constant"] * 2 + ["hasty"] + ["honest"] * 15
-ITEMS, PLACES, LOOK = (20, 40, 80), 3, 10
-HONEST = (0.6, 0.8)
+ITEMS, PLACES, LOOK = (20, 40, 60), 3, 10
 KINDS = {
     "rating": (5, 5),
     "relevance": (4, 5),
@@ -40,15 +39,14 @@ KINDS = {
     "order": (4, 1),
     "rich": (5, 1),
 }
-"""Kind to its labels and the answers of an item."""
+# Kind to its labels and the answers of an item.
 PROMPT = "a red cat and two small dogs on a table"
 
 
 def study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     """Return the votes of a study of so many items each; `step` counts each person's own."""
     rng = np.random.default_rng(seed)
-    labels, answers = KINDS[kind]
-    people = len(MANNERS)
+    people, (labels, answers) = len(MANNERS), KINDS[kind]
     number = -(-people * items // PLACES)
     places = np.concatenate([rng.permutation(number) for _ in range(PLACES)])[: people * items]
     table = pandas.DataFrame({"item_id": places, "annotator": np.arange(len(places)) % people})
@@ -60,29 +58,24 @@ def study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     manner = np.array(MANNERS)[table["annotator"]]
     truth = rng.integers(labels, size=number * answers)[table["unit"]]
     anything = rng.integers(labels, size=len(table))
-    care = rng.uniform(*HONEST, people)[table["annotator"]]
-    label = np.where(rng.random(len(table)) < care, truth, anything)
-    label = np.where(manner == "honest", label, anything)
+    care = rng.uniform(0.6, 0.8, people)[table["annotator"]]
+    means_it = (manner == "honest") & (rng.random(len(table)) < care)
+    label = np.where(means_it, truth, anything)
     label = np.where(manner == "constant", table["annotator"] % labels, label)
     table["label"] = label.astype(float) - (kind == "preference")
-    seconds = np.where(manner == "hasty", 0.3, rng.uniform(2, 12, len(table)))
-    of_item = pandas.Series(seconds).groupby([table["annotator"], table["item_id"]])
-    table["spent"] = of_item.transform("sum")
-    table["turned"] = rng.random(len(table)) < 0.5
+    table["spent"] = np.where(manner == "hasty", 0.3, rng.uniform(2, 12, len(table)))
+    table["spent"] = table.groupby(["annotator", "item_id"])["spent"].transform("sum")
+    facts = {"model": "sdxl", "prompt": PROMPT, "value": None, "manner": manner}
+    table = table.assign(**facts, turned=rng.random(len(table)) < 0.5)
     if kind == "preference":  # who is constant takes the left image
-        left = np.where(table["turned"], -1.0, 1.0)
-        table["label"] = np.where(manner == "constant", left, table["label"])
-    table = table.assign(model="sdxl", prompt=PROMPT, value=None, manner=manner)
-    if kind == "rich":
+        table["label"] = table["label"].mask(manner == "constant", 1.0 - 2 * table["turned"])
+    elif kind == "rich":
         table["value"] = rich_values(table, rng)
     elif kind == "order":
-        worth = rng.random((number * answers, 4))[table["unit"]]
-        worth += rng.normal(0, 0.25, worth.shape)
+        worth = rng.random((number, 4))[table["unit"]] + rng.normal(0, 0.25, (len(table), 4))
         worth = np.where((manner == "honest")[:, None], worth, rng.random(worth.shape))
         ranks = (-worth).argsort(axis=1).argsort(axis=1) + 1
-        table["value"] = [
-            {"places": dict(zip("1234", map(int, row), strict=True))} for row in ranks
-        ]
+        table["value"] = [{"places": dict(enumerate(map(int, row)))} for row in ranks]
     return table
 
 
@@ -100,22 +93,17 @@ def rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
             words = rng.permutation(words)
         elif manner == "constant":
             scores, points, words = np.full(4, label + 1), points[:0], words & False
-        values.append(
-            {
-                "scores": dict(zip(RICH_SCORES, map(int, scores), strict=True)),
-                "implausible": points.tolist(),
-                "misaligned": [],
-                "words": np.flatnonzero(words).tolist(),
-            }
-        )
+        said = {"scores": dict(zip(RICH_SCORES, map(int, scores), strict=True)), "misaligned": []}
+        said |= {"implausible": points.tolist(), "words": np.flatnonzero(words).tolist()}
+        values.append(said)
     return values
 
 
 def stopped(kind: str, items: int, seed: int) -> np.ndarray:
     """Return who is stopped at any of the looks."""
-    table, found = study_votes(kind, items, seed), set[int]()
-    for look in range(LOOK, items + 1, LOOK):
-        found |= careless_people(table[table["step"] < look], task_kind(kind)).keys()
+    table, looks = study_votes(kind, items, seed), range(LOOK, items + 1, LOOK)
+    seen = (table[table["step"] < look] for look in looks)
+    found = set().union(*(careless_people(votes, task_kind(kind)) for votes in seen))
     return np.isin(np.arange(len(MANNERS)), [*found])
 
 
@@ -127,12 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     print("# Careless people stopped early\n\n" + __doc__.split("\n\n", 2)[2])
     print(f"{options.draws} draws a kind, seeds from 0.\n")
-    print("| kind | who | " + " | ".join(f"{items} items" for items in ITEMS) + " |")
+    print("| kind | who |" + "".join(f" {items} items |" for items in ITEMS))
     print("|---|---|" + "---|" * len(ITEMS))
     is_wrong, manners = False, np.array(MANNERS)
     for kind in options.kind or KINDS:
-        draws = range(options.draws)
-        found = [np.array([stopped(kind, n, seed) for seed in draws]) for n in ITEMS]
+        found = [np.array([stopped(kind, n, s) for s in range(options.draws)]) for n in ITEMS]
         for manner in dict.fromkeys(MANNERS):
             shares = [who[:, manners == manner].mean() for who in found]
             cells = (f"{share:.{2 if manner == 'honest' else 0}%}" for share in shares)

@@ -37,8 +37,8 @@ _MOST = 10**9  # prompts
 _STEPS = 25  # of a scale with more, values are rounded
 _LEAST_SHARED, _LEAST_ITEMS = 20, 5  # votes and items of those who say what is usual
 _HABITS = 0.15  # the share of a habit's bets, that of the others being the rest
-_MISREAD = 0.15  # the share of prompts that an honest person may misread
-_CAREFUL, _APART = (0.5, 0.8), 3  # shares of the usual care; standard deviations of people's
+_MISREAD = 0.1  # the share of prompts that an honest person may misread
+_CAREFUL, _APART = (0.5, 0.9), 1  # shares of the usual care; standard deviations of people's
 _ROUNDS, _PRIOR = 15, 2.0
 _OFTEN, _ONE_SIDE = 0.2, 0.75  # of an honest person's items as many may be too fast, on one side
 _WORD, _ANSWER = 1 / 12, 0.4  # seconds: three times as fast as people read; to see and choose
@@ -139,7 +139,7 @@ def _by_likelihood(
     A person means a vote with a probability of the own, the care, and then gives what the truth
     makes people say; else any, as often as the person says it. Care, truth and what is said of it
     come by expectation and maximisation; a person's own votes tell nothing of the person's care.
-    The least care of an honest person is some standard deviations below the usual, within
+    The least care of an honest person is a standard deviation below the usual, within
     `_CAREFUL`. Nothing is returned if too few tell.
     """
     from scipy.special import softmax

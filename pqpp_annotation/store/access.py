@@ -277,7 +277,10 @@ class Limit:
 
     def take(self, *keys: str) -> int:
         """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
-        key, recent = self._key(keys), select(func.count(), func.min(Attempt.created))
+        key, recent = (
+            _hashed("\n".join((self._name, *keys))),
+            select(func.count(), func.min(Attempt.created)),
+        )
         with self._store.writing(alone=True) as db:
             since = db.now() - self._milliseconds
             recent = recent.where(Attempt.key == key, Attempt.created > since)
@@ -287,6 +290,3 @@ class Limit:
             db.execute(delete(Attempt).where(Attempt.created <= db.now() - 3_600_000))
             db.add(Attempt(key=key, created=db.now()))
         return 0
-
-    def _key(self, keys: tuple[str, ...]) -> str:
-        return _hashed("\n".join((self._name, *keys)))

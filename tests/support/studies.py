@@ -1,6 +1,5 @@
 """Small studies on generated pictures, and what a person does in them."""
 
-import csv
 import itertools
 import uuid
 
@@ -11,6 +10,7 @@ from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import make_study
+from support.kinds import write_csv
 
 VALUES = {"relevance": {"label": 2}, "rating": {"label": 4}, "match": {"label": 1}}
 """An answer that each kind takes."""
@@ -39,12 +39,7 @@ def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expect
                     "expected": expected if purpose in ("training", "check") else "",
                 }
             )
-    path = folder / "prompts.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+    return write_csv(folder / "prompts.csv", rows)
 
 
 def small_study(folder, kind="relevance", prompts=4, controls=0, training=0, known=0, **settings):

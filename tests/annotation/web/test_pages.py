@@ -40,17 +40,10 @@ def invite(client, **how):
 
 def send(client, state, image, value, name="a" * 16, **headers):
     """Send an answer as the script does."""
-    return client.post(
-        "/api/answers",
-        json={
-            "client_id": name,
-            "assignment": state["task"]["assignment"],
-            "image": image,
-            "value": value,
-            "seconds": 1.5,
-        },
-        headers={"X-CSRF-Token": state["csrf"], **headers},
-    )
+    sent = {"client_id": name, "assignment": state["task"]["assignment"], "image": image}
+    sent |= {"value": value, "seconds": 1.5}
+    headers.setdefault("X-CSRF-Token", state["csrf"])
+    return client.post("/api/answers", json=sent, headers=headers)
 
 
 def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
@@ -313,8 +306,7 @@ def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path)
     assert "Anything &lt;else&gt;?" in page.text and "C0DE" not in page.text
     form = {"csrf": token_of(page)}
     for answers in (["young", ""], ["older"], ["older", "x" * 3000], ["older", "", ""]):
-        refused = client.post("/survey", data={**form, "answers": answers})
-        assert refused.status_code == 409, answers
+        assert client.post("/survey", data={**form, "answers": answers}).status_code == 409
     assert client.post("/survey", data={"answers": ["older", ""]}).status_code == 422
     for said in ("No, 1 < 2", "later"):
         client.post("/survey", data={**form, "answers": ["older", said]})
@@ -337,9 +329,8 @@ def test_the_answer_of_a_check_is_told_where_the_owner_wants_it(make_client, fee
             assert send(client, state, image["id"], {"label": 1}, name).status_code == 200
         answered = client.get(f"/api/feedback/{task['assignment']}")
         told.append((task["is_told"], answered.status_code))
-        if answered.status_code == 200:
-            found = answered.json()
-            assert not found["is_right"] and {"label": 2} in found["expected"].values()
+        if task["is_told"]:
+            assert {"label": 2} in answered.json()["expected"].values()
             again = send(client, state, task["images"][0]["id"], {"label": 2}, "b" * 16)
             assert again.status_code == 409 and "answered once" in again.text
     assert sorted(told) == [(False, 403)] * (5 - feedback) + [(True, 200)] * feedback
