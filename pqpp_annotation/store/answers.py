@@ -141,14 +141,13 @@ def current_votes(place: Store | Transaction) -> Iterator[Vote]:
             shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
         given = (Answer.value, Answer.seconds, Answer.created)
         who = (Person.name.label("annotator"), (Person.role == "control").label("is_control"))
-        answers = select(Assignment.item_id, Answer.item_image_id, *who, *given).select_from(Answer)
-        answers = answers.join(Assignment).join(Person)
-        answers = answers.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
-        answers = answers.where(
-            Assignment.state != "skipped", Answer.current, Person.role != "trial"
-        ).order_by(Assignment.item_id, Person.id, ItemImage.position, Answer.id)
-        answers = answers.execution_options(yield_per=_ROWS_AT_ONCE)
-        for answer in map(dict, read(answers).mappings()):
+        said = select(Assignment.item_id, Answer.item_image_id, *who, *given).select_from(Answer)
+        said = said.join(Assignment).join(Person)
+        said = said.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
+        is_used = (Assignment.state != "skipped") & Answer.current & (Person.role != "trial")
+        in_order = (Assignment.item_id, Person.id, ItemImage.position, Answer.id)
+        said = said.where(is_used).order_by(*in_order).execution_options(yield_per=_ROWS_AT_ONCE)
+        for answer in map(dict, read(said).mappings()):
             item_id, image_id = answer.pop("item_id"), answer.pop("item_image_id")
             about = images.get(image_id, {"image": "", "model": ""})
             together = () if image_id else tuple(shown[item_id])
