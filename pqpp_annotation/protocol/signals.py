@@ -142,8 +142,6 @@ def _by_likelihood(
     The least care of an honest person is a standard deviation below the usual, within
     `_CAREFUL`. Nothing is returned if too few tell.
     """
-    from scipy.special import softmax
-
     kept = np.bincount(unit)[unit] > 1
     who, unit, cell, value = (column[kept] for column in (who, unit, cell, value))
     count = np.bincount(who, minlength=people)
@@ -164,7 +162,8 @@ def _by_likelihood(
         like = own * told[:, code] + (1 - own) * chance
         every = np.array([np.bincount(unit, one) for one in np.log(like)])
         every += np.log(pool)[:, None]
-        truth, others = (softmax(one, axis=0) for one in (every, every[:, unit] - np.log(like)))
+        others = every[:, unit] - np.log(like)
+        truth, others = (np.exp(one - np.logaddexp.reduce(one)) for one in (every, others))
         meant = own * truth[:, unit] * told[:, code] / like
         told = np.array([np.bincount(code, one, steps) for one in meant])
         told += _PRIOR * (pool + same) / 2
