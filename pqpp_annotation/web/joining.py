@@ -87,7 +87,7 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         _count(visit, visit.site.new_people, str(link.id), visit.address)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
-        keep_consent(visit.store, person.id, visit.language.gettext(visit.study.consent or ""))
+        keep_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
     return visit.sign_in(home(person), person, link.id)
 
 
@@ -114,7 +114,7 @@ def consent_page(visit: Here) -> Response:
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    keep_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent or ""))
+    keep_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent))
     return visit.go("/work")
 
 
