@@ -10,9 +10,8 @@ right. `random` (2 people) says anything; `constant` (2) always one thing, of pa
 cases, honest points are .06 of a side from two planted places, each missed in three of ten cases,
 and of words, two of ten being wrong, one of ten is misjudged; `random` puts as many points and
 words anywhere, `constant` is lazy: no point, no word, one score. Of `order` an honest person ranks
-four images by what each deserves, of 0 to 1, give or take .25; as images are shuffled, `constant` is
-random. An item has five images (of
-`preference` it is one pair of three, of `rich` one image).
+four images by what each deserves, of 0 to 1, give or take .25; as images are shuffled, `constant`
+is random. An item has five images (of `preference` it is one pair of three, of `rich` one image).
 
 A look is taken after every ten items. A cell is the share of people who are stopped at any.
 """
