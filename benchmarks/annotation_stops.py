@@ -9,10 +9,11 @@ right. `random` (2 people) says anything; `constant` (2) always one thing, of pa
 `hasty` (1) is random in .3 s an image. Of `rich` each score follows the planted one in half of the
 cases, honest points are .06 of a side from two planted places, each missed in three of ten cases,
 and of words, two of ten being wrong, one of ten is misjudged; `random` puts as many points and
-words anywhere, `constant` is lazy: no point, no word, one score. An item has five images (of
-`preference` it is one pair of three, of `rich` one image).
+words anywhere, `constant` is lazy: no point, no word, one score. Of `order` an honest person ranks
+four images by what each deserves, of 0 to 1, give or take .25; as images are shuffled, `constant`
+is random. An item has five images (of `preference` it is one pair of three, of `rich` one image).
 
-Ten looks are taken while the work goes on. A cell is the share of people who are stopped at any.
+A look is taken after every ten items. A cell is the share of people who are stopped at any.
 """
 
 from __future__ import annotations
@@ -29,18 +30,23 @@ from pqpp_annotation.protocol.signals import careless_people
 from pqpp_metrics.functional import prompt_tokens
 
 MANNERS = ["random"] * 2 + ["constant"] * 2 + ["hasty"] + ["honest"] * 15
-ITEMS, PLACES, LOOKS = (20, 40, 60, 100), 3, 10
-HONEST = (0.6, 0.8)
-KINDS = {"rating": (5, 5), "relevance": (4, 5), "match": (2, 5), "preference": (3, 1)}
-"""Kind to its labels and the answers of an item."""
+ITEMS, PLACES, LOOK = (20, 40, 60), 3, 10
+KINDS = {
+    "rating": (5, 5),
+    "relevance": (4, 5),
+    "match": (2, 5),
+    "preference": (3, 1),
+    "order": (4, 1),
+    "rich": (5, 1),
+}
+# Kind to its labels and the answers of an item.
 PROMPT = "a red cat and two small dogs on a table"
 
 
 def study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     """Return the votes of a study of so many items each; `step` counts each person's own."""
     rng = np.random.default_rng(seed)
-    labels, answers = KINDS.get(kind, (5, 1))
-    people = len(MANNERS)
+    people, (labels, answers) = len(MANNERS), KINDS[kind]
     number = -(-people * items // PLACES)
     places = np.concatenate([rng.permutation(number) for _ in range(PLACES)])[: people * items]
     table = pandas.DataFrame({"item_id": places, "annotator": np.arange(len(places)) % people})
@@ -52,21 +58,24 @@ def study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     manner = np.array(MANNERS)[table["annotator"]]
     truth = rng.integers(labels, size=number * answers)[table["unit"]]
     anything = rng.integers(labels, size=len(table))
-    care = rng.uniform(*HONEST, people)[table["annotator"]]
-    label = np.where(rng.random(len(table)) < care, truth, anything)
-    label = np.where(manner == "honest", label, anything)
+    care = rng.uniform(0.6, 0.8, people)[table["annotator"]]
+    means_it = (manner == "honest") & (rng.random(len(table)) < care)
+    label = np.where(means_it, truth, anything)
     label = np.where(manner == "constant", table["annotator"] % labels, label)
     table["label"] = label.astype(float) - (kind == "preference")
-    seconds = np.where(manner == "hasty", 0.3, rng.uniform(2, 12, len(table)))
-    of_item = pandas.Series(seconds).groupby([table["annotator"], table["item_id"]])
-    table["spent"] = of_item.transform("sum")
-    table["turned"] = rng.random(len(table)) < 0.5
+    table["spent"] = np.where(manner == "hasty", 0.3, rng.uniform(2, 12, len(table)))
+    table["spent"] = table.groupby(["annotator", "item_id"])["spent"].transform("sum")
+    facts = {"model": "sdxl", "prompt": PROMPT, "value": None, "manner": manner}
+    table = table.assign(**facts, turned=rng.random(len(table)) < 0.5)
     if kind == "preference":  # who is constant takes the left image
-        left = np.where(table["turned"], -1.0, 1.0)
-        table["label"] = np.where(manner == "constant", left, table["label"])
-    table = table.assign(model="sdxl", prompt=PROMPT, value=None, manner=manner)
-    if kind == "rich":
+        table["label"] = table["label"].mask(manner == "constant", 1.0 - 2 * table["turned"])
+    elif kind == "rich":
         table["value"] = rich_values(table, rng)
+    elif kind == "order":
+        worth = rng.random((number, 4))[table["unit"]] + rng.normal(0, 0.25, (len(table), 4))
+        worth = np.where((manner == "honest")[:, None], worth, rng.random(worth.shape))
+        ranks = (-worth).argsort(axis=1).argsort(axis=1) + 1
+        table["value"] = [{"places": dict(enumerate(map(int, row)))} for row in ranks]
     return table
 
 
@@ -84,40 +93,33 @@ def rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
             words = rng.permutation(words)
         elif manner == "constant":
             scores, points, words = np.full(4, label + 1), points[:0], words & False
-        values.append(
-            {
-                "scores": dict(zip(RICH_SCORES, map(int, scores), strict=True)),
-                "implausible": points.tolist(),
-                "misaligned": [],
-                "words": np.flatnonzero(words).tolist(),
-            }
-        )
+        said = {"scores": dict(zip(RICH_SCORES, map(int, scores), strict=True)), "misaligned": []}
+        said |= {"implausible": points.tolist(), "words": np.flatnonzero(words).tolist()}
+        values.append(said)
     return values
 
 
 def stopped(kind: str, items: int, seed: int) -> np.ndarray:
     """Return who is stopped at any of the looks."""
-    table, found = study_votes(kind, items, seed), set[int]()
-    for look in range(1, LOOKS + 1):
-        seen = table[table["step"] < items * look / LOOKS]
-        found |= careless_people(seen, task_kind(kind)).keys()
+    table, looks = study_votes(kind, items, seed), range(LOOK, items + 1, LOOK)
+    seen = (table[table["step"] < look] for look in looks)
+    found = set().union(*(careless_people(votes, task_kind(kind)) for votes in seen))
     return np.isin(np.arange(len(MANNERS)), [*found])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the curve of each kind; return 1 where over 1 % of honest people are stopped."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--kind", action="append", choices=[*KINDS, "rich"])
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--kind", action="append", choices=[*KINDS])
     options = parser.parse_args(arguments)
     print("# Careless people stopped early\n\n" + __doc__.split("\n\n", 2)[2])
     print(f"{options.draws} draws a kind, seeds from 0.\n")
-    print("| kind | who | " + " | ".join(f"{items} items" for items in ITEMS) + " |")
+    print("| kind | who |" + "".join(f" {items} items |" for items in ITEMS))
     print("|---|---|" + "---|" * len(ITEMS))
     is_wrong, manners = False, np.array(MANNERS)
-    for kind in options.kind or [*KINDS, "rich"]:
-        draws = range(options.draws)
-        found = [np.array([stopped(kind, n, seed) for seed in draws]) for n in ITEMS]
+    for kind in options.kind or KINDS:
+        found = [np.array([stopped(kind, n, s) for s in range(options.draws)]) for n in ITEMS]
         for manner in dict.fromkeys(MANNERS):
             shares = [who[:, manners == manner].mean() for who in found]
             cells = (f"{share:.{2 if manner == 'honest' else 0}%}" for share in shares)

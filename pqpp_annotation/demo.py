@@ -28,8 +28,6 @@ MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
 """What each model made up deserves, drawn from these labels."""
 _PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
 _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
-_SHAPES = {"circle": 60, "square": 4, "triangle": 3, "hexagon": 6}
-"""Name to the number of sides."""
 _STUDY: dict[str, Any] = {
     "kind": "relevance",
     "title": "How well does each picture show the prompt?",
@@ -38,6 +36,7 @@ _STUDY: dict[str, Any] = {
     "consent": "This is a demo on your own machine. What you say stays in its folder.",
     "payment": {"per_item": 0.1, "currency": "EUR"},
 }
+_COLUMNS = ["prompt_id", "prompt", "image", "model", "control", "training", "expected"]
 _HOUR = 3_600_000
 
 
@@ -131,7 +130,7 @@ def _at_work(
     kind = store.study.kind
     labels = kind.choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
-    keep_consent(store, person_id)
+    keep_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
     while (shown := next_item(store, person_id)) is not None:
@@ -146,15 +145,10 @@ def _at_work(
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person
         for image_id, value in right.items():
-            save_answer(
-                store,
-                person_id,
-                shown.assignment,
-                image_id,
-                value=labels[careful.level(value, len(labels), draw)],
-                client_id=f"simulated-{person_id}-{shown.assignment}-{image_id or 0}",
-                seconds=round(draw.lognormvariate(0, 0.4) * person.seconds, 1),
-            )
+            said = labels[careful.level(value, len(labels), draw)]
+            client_id = f"simulated-{person_id}-{shown.assignment}-{image_id or 0}"
+            seconds = round(draw.lognormvariate(0, 0.4) * person.seconds, 1)
+            save_answer(store, person_id, shown.assignment, image_id, said, client_id, seconds)
         yield len(right)
 
 
@@ -265,46 +259,39 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     (folder / "images").mkdir()
     draw, labels, rows = random.Random(seed), {}, []
     for number, purpose in enumerate(_PURPOSES):
-        count, (color, other_color) = 1 + number % 5, draw.sample(_COLORS, 2)
-        shape, other = draw.sample(sorted(_SHAPES), 2)
-        asked = [(color, shape)] * count + [(other_color, other)]
+        count, (color, other) = 1 + number % 5, draw.sample(_COLORS, 2)
+        prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
         own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
         for place, (model, label) in enumerate(own.items()):
             name = f"{number:02}-{place}.png"
+            asked = {color: count, other: 1}
             _draw_picture(folder / "images" / name, asked, label, draw)
             labels[name] = label
-            rows.append(
-                {
-                    "prompt_id": f"p{number:02}",
-                    "prompt": f"{count} {color} {shape}{'s' * (count > 1)} and one {other_color} "
-                    f"{other}",
-                    "image": name,
-                    "model": model,
-                    "control": "yes" if purpose == "control" else "",
-                    "training": "yes" if purpose == "training" else "",
-                    "expected": label if purpose == "training" else "",
-                }
-            )
-    pandas.DataFrame(rows).to_csv(folder / "prompts.csv", index=False)
+            flags = ["yes" if purpose == one else "" for one in ("control", "training")]
+            expected = label if purpose == "training" else ""
+            rows.append((f"p{number:02}", prompt, name, model, *flags, expected))
+    pandas.DataFrame(rows, columns=_COLUMNS).to_csv(folder / "prompts.csv", index=False)
     return labels
 
 
-def _draw_picture(
-    file: Path, asked: list[tuple[str, str]], label: int, draw: random.Random
-) -> None:
-    """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one."""
+def _draw_picture(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
+    """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one.
+
+    Args:
+        asked: Colour to the number of circles, of the last one square.
+    """
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (448, 448), draw.choice(("ivory", "aliceblue", "lavender")))
     canvas = ImageDraw.Draw(image)
-    names = {name for _, name in asked}
-    shapes = asked[:-1] if label == 1 else asked
+    *circles, square = [color for color, count in asked.items() for _ in range(count)]
+    shapes = [(color, 60) for color in circles] + [(square, 4)] * (label != 1)
     if label == 0:
-        shapes = [(color, min(_SHAPES.keys() - names)) for color in draw.sample(_COLORS, 3)]
+        shapes = [(color, 3) for color in draw.sample(_COLORS, 3)]
     cells = draw.sample(list(itertools.product(range(3), repeat=2)), len(shapes))
-    for (color, shape), (x, y) in zip(shapes, cells, strict=True):
+    for (color, sides), (x, y) in zip(shapes, cells, strict=True):
         circle = (75 + 149 * x, 75 + 149 * y, draw.randint(45, 65))
-        canvas.regular_polygon(circle, _SHAPES[shape], draw.randint(-15, 15), color)
+        canvas.regular_polygon(circle, sides, draw.randint(-15, 15), color)
     for _ in range(14 if label == -1 else 0):  # bands are torn out, as by a generator
         top = draw.randrange(400)
         image.paste(image.crop((0, top, 448, top + 30)), (draw.randrange(-150, 150), top))

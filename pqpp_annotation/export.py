@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
+from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import annotators_rows
 from pqpp_annotation.owner.ledger import read_records, votes_table
 from pqpp_annotation.owner.overview import Watch
@@ -33,6 +34,7 @@ from pqpp_files.write_table import table_text, write_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
+_OF_IMAGE = (ItemImage.image, ItemImage.model)
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
@@ -45,6 +47,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not, as on the owner's page;
     - `adjudications.csv`: what the owner decided where people disagree;
+    - `survey.csv`: what they said at the end;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
 
@@ -73,7 +76,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         votes, decided = list(current_votes(db)), verdicts(db)
         table, _ = votes_table(db, read_records(db))  # in the order of the votes
     standings = standings_of(table, options_of(study), decided)
-    judged = [x for x in votes if x.purpose != "training" and kind.label(x.value) is not None]
+    judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
     counted = [judged[place] for place in np.sort(standings.counted).tolist()]
 
     def check(older: Path) -> None:
@@ -88,7 +91,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
             others = {"answers": _answers(db), "annotators": annotators_rows(Watch(store))}
-            others |= {"adjudications": _adjudications(db)}
+            others |= {"adjudications": _adjudications(db), "survey": _survey(db)}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
@@ -134,53 +137,35 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
 
 def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give every answer that was ever given, the oldest first, its value as JSON."""
-    query = (
-        select(
-            Item.prompt_id,
-            Item.part,
-            Item.purpose,
-            ItemImage.image,
-            ItemImage.model,
-            Person.name.label("annotator"),
-            Person.role,
-            cast(Answer.value, Text).label("value"),
-            Answer.seconds,
-            Answer.created,
-            case((Answer.current, "true"), else_="false").label("current"),
-            Assignment.state,
-        )
-        .select_from(Answer)
-        .join(Assignment)
-        .join(Item)
-        .join(Person)
-        .outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
-        .where(Person.role != "trial")
-        .order_by(Answer.id)
-    )
-    return _rows(db, query)
+    about = (Item.prompt_id, Item.part, Item.purpose, *_OF_IMAGE)
+    who = (Person.name.label("annotator"), Person.role)
+    said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)
+    current = case((Answer.current, "true"), else_="false").label("current")
+    query = select(*about, *who, *said, current, Assignment.state).select_from(Answer)
+    query = query.join(Assignment).join(Item).join(Person)
+    query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
+    return _rows(db, query.where(Person.role != "trial").order_by(Answer.id))
 
 
 def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give what was decided, item by item."""
-    query = (
-        select(
-            Item.prompt_id,
-            Item.prompt,
-            ItemImage.image,
-            ItemImage.model,
-            Adjudication.value,
-            Person.name.label("decided_by"),
-            Adjudication.created,
-        )
-        .select_from(Adjudication)
-        .join(Item)
-        .join(Person)
-        .outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
-        .order_by(Item.id, ItemImage.position)
-    )
+    decided = (Adjudication.value, Person.name.label("decided_by"), Adjudication.created)
+    query = select(Item.prompt_id, Item.prompt, *_OF_IMAGE, *decided).select_from(Adjudication)
+    query = query.join(Item).join(Person)
+    query = query.outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
+    query = query.order_by(Item.id, ItemImage.position)
     for row in _rows(db, query):
         value = row.pop("value")
         yield row | (value if len(value) == 1 else {"value": value})
+
+
+def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
+    """Give what people said at the end, a row for each question."""
+    query = select(Person.name, Event.detail).select_from(Event).join(Person).order_by(Event.id)
+    said = (Event.kind == "surveyed") & (Person.role != "trial")
+    for name, detail in db.execute(query.where(said)):
+        for question, answer in detail.items():
+            yield {"annotator": name, "question": question, "answer": answer}
 
 
 def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
@@ -218,11 +203,6 @@ def _summary(facts: Mapping[str, Any], output: str | Path) -> list[str]:
         f"{facts['votes']} votes, {facts['votes_that_count']} of which count; "
         f"{how_many(people['admitted'], 'annotator')} admitted"
     ]
-    if people["withdrawn_and_deleted"] or people["withdrawn_and_made_anonymous"]:
-        lines.append(
-            f"withdrawn: {people['withdrawn_and_deleted']} with all votes deleted, "
-            f"{people['withdrawn_and_made_anonymous']} with votes made anonymous"
-        )
     if facts["build"]:
         lines.append(f"a benchmark of it: {facts['build']}")
     return [*lines, f"written: {output}"]

@@ -1,7 +1,8 @@
 """Files of other tools: their prompts and images."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from pqpp_datasets.own_benchmark.formats import flattened, roles_in
 from pqpp_files.read_table import read_table
 from pqpp_files.write_beside import write_whole
 
-_SERVED = ("/data/local-files/?d=", "/data/upload/")
+_SERVED = re.compile(r"^/data/(local-files/\?d=|upload/)")
 Row = dict[str, Any]
 TOOLS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "label-studio": lambda record: record.get("data") or record,
@@ -46,7 +47,15 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
     rows: dict[tuple, Row] = {}
     for cells in zip(*prompts.columns.values(), strict=True):
         record = dict(zip(prompts.columns, cells, strict=True))
-        for row in _sides(flattened(TOOLS[tool](record))):
+        fields = flattened(TOOLS[tool](record))
+        roles = roles_in(fields)
+        for side in ("", "_a", "_b"):
+            image, model = (roles.get(f"{name}{side}", "") for name in ("image", "model"))
+            if "prompt" not in roles or not isinstance(fields.get(image), str):
+                continue
+            row: Row = {name: fields[name] for name in ("prompt_id", "control") if name in fields}
+            row |= {"prompt": fields[roles["prompt"]], "image": _SERVED.sub("", fields[image])}
+            row |= {"model": fields[model]} if model else {}
             rows.setdefault((row["prompt"], row["image"]), row)
     if not rows:
         raise AnnotationError(
@@ -55,20 +64,3 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
         )
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows.values())
     write_whole(table, "".join(lines))
-
-
-def _sides(fields: Row) -> Iterator[Row]:
-    """Give a row for each image of a record."""
-    roles = roles_in(fields)
-    if "prompt" not in roles:
-        return
-    kept: Row = {name: fields[name] for name in ("prompt_id", "control") if name in fields}
-    for side in ("", "_a", "_b"):
-        image, model = roles.get(f"image{side}"), roles.get(f"model{side}")
-        if image is None or not isinstance(fields[image], str):
-            continue
-        name = fields[image]
-        for served in _SERVED:
-            name = name.removeprefix(served)
-        more: Row = {} if model is None else {"model": fields[model]}
-        yield {**kept, "prompt": fields[roles["prompt"]], "image": name, **more}

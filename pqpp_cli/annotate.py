@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +21,6 @@ from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
-    from pqpp_annotation.study import Study
 
 
 class Annotate(Group):
@@ -66,11 +64,6 @@ class StudyFile(Group):
                 check_output(output, [*files, store.name] if store.is_sqlite else files)
             yield store
 
-    def warn(self, study: Study) -> None:
-        """Say what a setting does that few would want."""
-        if doubt := study.doubt():
-            print(f"pqpp: warning: {doubt}", file=sys.stderr)
-
 
 class Address(Group):
     """Where the server is."""
@@ -98,8 +91,8 @@ class AnnotateBackup(StudyFile, Command):
     examples:
       pqpp annotate backup study.yaml --output monday.db
 
-    Writes one SQLite file with everything but the images, from SQLite or PostgreSQL, while people
-    work. To restore it, give it as `database` in the study file.
+    Writes one SQLite file with everything but the images while people work. To restore it, give it
+    as `database` in the study file. Copy PostgreSQL with `pg_dump`.
     """
 
     output: str = option(NEEDED, "the file to write", path="output file", holds=("SQLite",))
@@ -225,7 +218,6 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             settings["title"] = self.title
         file, folder = self._table(place.stem)
         study = make_study(place, file, folder, self.kind, **settings)
-        self.warn(study)
         with self.opened() as store:
             from pqpp_annotation.store.access import keep_url, make_links
             from pqpp_annotation.store.items import count_items
@@ -404,7 +396,6 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             from pqpp_annotation.store.items import count_items
             from pqpp_annotation.store.people import everybody
 
-            self.warn(store.study)
             look = Watch(store).look()
             rows = {row.id: row for row in look.people}
             with store.reading() as db:

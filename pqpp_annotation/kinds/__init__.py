@@ -3,10 +3,10 @@
 import importlib
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import JUDGED, TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
 from pqpp_files.names import did_you_mean
 
-__all__ = ["TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "task_kind"]
+__all__ = ["JUDGED", "TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "task_kind"]
 
 
 def task_kind(name: str) -> TaskKind:

@@ -18,6 +18,9 @@ TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glo
 """Each is a folder here: `page.js`, and `kind.py` with its `TASK_KIND` if it is none of `labels`;
 `page.html` and `page.css` where the page of `grade.html` does not do."""
 
+JUDGED = ("work", "control")
+"""Purposes of items whose answers are judgments; those of others are known."""
+
 _TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a map"}
 
 
@@ -238,8 +241,8 @@ class TaskKind(ABC):
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the files of an export: name without ending to rows; training is left out."""
-        return self.tables([vote for vote in votes if vote.purpose != "training"])
+        """Return the files of an export: name without ending to rows, of judgments."""
+        return self.tables([vote for vote in votes if vote.purpose in JUDGED])
 
     @abstractmethod
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

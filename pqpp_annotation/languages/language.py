@@ -50,8 +50,8 @@ class Language:
             self._texts.merge(other)
         self.ngettext = self._texts.ngettext
 
-    def gettext(self, text: str) -> str:
-        """Return a text in this language; in English where it has none."""
+    def gettext(self, text: str | None) -> str:
+        """Return a text in this language; in English where it has none; "" for none."""
         return self._texts.gettext(text) if text else ""  # of "" a catalogue has its head
 
     @cached_property

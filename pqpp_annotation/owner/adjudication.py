@@ -32,7 +32,7 @@ class JudgedPart:
 
     Attributes:
         image: None where the answers are about the item.
-        votes: (who, role, what was said), the earliest first.
+        votes: (who, role, what was said), members of the control group first.
         decision: What the owner decided, None before.
     """
 
@@ -80,25 +80,27 @@ def case_of(db: Transaction, item_id: int) -> Case:
         raise AnnotationError(f"there is no item {item_id}; choose one from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
-    votes: dict[int | None, list] = defaultdict(list)
-    query = (
-        select(Answer.item_image_id, Person.name, Person.role, Answer.value)
-        .select_from(Answer)
-        .join(Assignment)
-        .join(Person)
-        .where(Assignment.item_id == item_id, Answer.current, Assignment.state != "skipped")
-        .order_by(Answer.id)
-    )
-    for image_id, *vote in db.execute(query):
-        votes[image_id].append(tuple(vote))
+    votes = _votes_on(db, {item_id})
     decided = select(Adjudication).where(Adjudication.item_id == item_id)
     decisions = {scalar.item_image_id: scalar.value for scalar in db.scalars(decided)}
     parts = []
     for image in images if db.study.kind.about_image else [None]:
         image_id = image.id if image else None
-        parts.append(JudgedPart(image, votes[image_id], decisions.get(image_id)))
+        parts.append(JudgedPart(image, votes[item_id, image_id], decisions.get(image_id)))
     said = [(row["person"], row["text"]) for row in record_of(db) if row["item"] == item_id]
     return Case(item, parts, images, said)
+
+
+def _votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
+    """Return what people say of each item and image: name, role and value; of trials nothing."""
+    about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
+    query = select(*about).select_from(Answer).join(Assignment).join(Person)
+    query = query.where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")
+    query = query.where(Assignment.state != "skipped")
+    votes = defaultdict(list)
+    for item, image, *vote in db.execute(query.order_by(Person.role != "control", Person.id)):
+        votes[item, image].append(tuple(vote))
+    return votes
 
 
 @reads
@@ -112,11 +114,15 @@ def record_of(db: Transaction) -> list[dict[str, Any]]:
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [(row["person"], row["what"]) for row in record_of(store)]
-        [('ann', 'consented'), ('bob', 'consented')]
+        >>> from pqpp_annotation.store.people import decide_on_person
+        >>> decide_on_person(store, 1, "refuse", by="owner")
+        >>> [(row["person"], row["what"], row["text"]) for row in record_of(store)]
+        [('ann', 'decided', 'refuse')]
         >>> store.close()
     """
-    query = select(Event, Person.name).join(Person).where(Event.kind != "doubted")
+    query = (
+        select(Event, Person.name).join(Person).where(Event.kind.not_in(("doubted", "surveyed")))
+    )
     rows = []
     for event, name in db.execute(query.order_by(Event.created, Event.id)):
         when = datetime.datetime.fromtimestamp(event.created / 1000, datetime.UTC)
@@ -213,26 +219,22 @@ def answers_of(
     of_items = select(ItemImage).where(ItemImage.item_id.in_(items)).order_by(ItemImage.position)
     for image in db.scalars(of_items):
         images[image.item_id].append(image)
-    others: dict[tuple[int, int | None], list] = defaultdict(list)
-    said = (
-        select(Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
-        .select_from(Answer)
-        .join(Assignment)
-        .join(Person)
-        .where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")
-        .where(Assignment.person_id != person_id, Assignment.state != "skipped")
-        .order_by(Person.role != "control", Person.id)
-    )
-    for item_id, image_id, name, role, value in db.execute(said):
-        shown = f"{name} (control)" if role == "control" else name
-        others[item_id, image_id].append((shown, value))
+    own_name = db.get_one(Person, person_id).name
+    said = {
+        about: [
+            (f"{name} (control)" if role == "control" else name, value)
+            for name, role, value in votes
+            if name != own_name
+        ]
+        for about, votes in _votes_on(db, items).items()
+    }
     return [
         {
             "item": item.id,
             "prompt": item.prompt,
             "purpose": item.purpose,
             "images": [i.sha256 for i in images[item.id] if answer.item_image_id in (None, i.id)],
-            "others": others[item.id, answer.item_image_id],
+            "others": said.get((item.id, answer.item_image_id), []),
             **{name: getattr(answer, name) for name in ("value", "seconds", "created")},
         }
         for answer, item in rows

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
+from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.protocol.admission import Standings, study_votes
 from pqpp_annotation.protocol.signals import careless_people
 from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.database import parse_cell
+from pqpp_annotation.store.people import failed_checks
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Payment, Study
@@ -39,8 +41,9 @@ class Records:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
             replaced), value, label (NaN where the kind has none), turned (whether the second of a
             pair was on the left), and what the assignment says.
-        assignments: person_id, item_id, given (when), state, finished (NaN before).
-        items: prompt_id, prompt, purpose.
+        assignments: person_id, item_id, given (when), state, finished (NaN before); purpose, of the
+            item.
+        items: prompt_id, prompt.
         images: image (its name), model ("reference" for a reference image).
     """
 
@@ -54,15 +57,9 @@ def read_records(db: Transaction) -> Records:
     """Return all that there is."""
     import pandas
 
-    query = select(
-        Answer.id,
-        Answer.assignment_id,
-        func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id"),
-        Answer.created,
-        Answer.seconds,
-        Answer.current,
-        cast(Answer.value, Text).label("value"),
-    )
+    image = func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id")
+    said = (Answer.created, Answer.seconds, Answer.current, cast(Answer.value, Text).label("value"))
+    query = select(Answer.id, Answer.assignment_id, image, *said)
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
     answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
@@ -70,18 +67,12 @@ def read_records(db: Transaction) -> Records:
     answers["value"] = [values[code] for code in codes]
     answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
-    given = select(
-        Assignment.id,
-        Assignment.person_id,
-        Assignment.item_id,
-        Assignment.created.label("given"),
-        Assignment.state,
-        Assignment.finished,
-    )
+    when = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
+    given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
-    given = given.join(Person).where(Person.role != "trial")
+    given = given.join(Person).join(Item).where(Person.role != "trial")
     assignments = _table(db, given.order_by(Assignment.id), **types)
-    items = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose).order_by(Item.id)
+    items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
     images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
     return Records(
         answers=answers.join(assignments, on="assignment_id", how="inner"),
@@ -111,7 +102,7 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
     is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
     votes = answers[is_used].join(records.items, on="item_id")
     people = _table(db, select(Person.id, Person.name.label("annotator"), Person.role))
-    votes = votes[votes["purpose"] != "training"].join(people, on="person_id")
+    votes = votes[votes["purpose"].isin(JUDGED)].join(people, on="person_id")
     # The order of the export: item by item, person by person, image by image.
     votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
     votes = votes.join(records.images, on="item_image_id")
@@ -171,7 +162,8 @@ class PersonRow:
         stopped: Whether the person is given nothing more.
         is_bound: Whether a browser holds the person's id behind a shared link.
         flag: What is odd about the answers, as of now; "" if nothing is.
-        is_proven: Whether a signal of careless people is proven, however often one looked.
+        is_proven: Whether a signal of careless people is proven, however often one looked, or too
+            many checks were failed.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
@@ -239,8 +231,8 @@ def people_rows(
         votes: As `votes_table` gives them.
     """
     study = db.study
-    careless = careless_people(votes, study.kind, study.fastest_seconds)
-    given: Any = records.assignments.join(records.items, on="item_id")
+    careless = careless_people(votes, study.kind, study.fastest_seconds) | failed_checks(db)
+    given: Any = records.assignments
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
     seconds = active_seconds(records.answers, rule or Payment())

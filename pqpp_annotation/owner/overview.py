@@ -339,8 +339,8 @@ def overview(db: Transaction, key: str) -> Overview:
 
 def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
     places, items = db.study.people_per_item, count_items(db)
-    done = records.assignments[records.assignments["state"] == "done"]
-    done = done[done["item_id"].isin(records.items.index[records.items["purpose"] == "work"])]
+    done = records.assignments
+    done = done[(done["state"] == "done") & (done["purpose"] == "work")]
     workers = {row.id: row for row in people if row.role == "annotator"}
     usable = [key for key, row in workers.items() if row.state not in ("refused", "failed")]
     counted: Any = done[done["person_id"].isin(usable)].groupby("item_id").size().clip(upper=places)
@@ -352,7 +352,7 @@ def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> Stu
 
 
 def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
-    given = records.assignments.join(records.items["purpose"], on="item_id")
+    given = records.assignments
     workers = [row.id for row in people if row.role == "annotator"]
     counts = (given["state"] == "done") & (given["purpose"] == "work")
     finished = given["finished"][counts & given["person_id"].isin(workers)]

@@ -71,11 +71,9 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
     labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
     left = look.pace.days_left
     return {
-        "days": look.days[-14:],
         "has_group": has_group,
         "kappas": [(f"{n / 10:.1f}", tenths[n]) for n in sorted(tenths)],
         "labels": labels if len(labels) <= 12 else [],
-        "judged": look.count("admitted") + look.count("refused"),
         "left": "" if left is None else span(left, visit.language.gettext),
     }
 

@@ -7,13 +7,19 @@ on prompts on which that is so, and loses on others; by Ville's inequality no mo
 honest people ever win 1 / `ERROR` times their stake, however often one looks. All bets on a person
 are averaged, so that the error is that of all signals together.
 
+What the others say is bet on by likelihood: how much likelier the answers on a prompt are from
+somebody who gives each as often as the person does, whatever is asked, than from somebody who means
+it as often as the least careful of honest people and misreads a prompt now and then.
+
 Source: Ville, Etude critique de la notion de collectif, 1939; Ramdas et al., Game-theoretic
-statistics and safe anytime-valid inference, Statistical Science 38, 2023.
+statistics and safe anytime-valid inference, Statistical Science 38, 2023. Dawid and Skene, Maximum
+likelihood estimation of observer error-rates, Applied Statistics 28, 1979.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,22 +37,21 @@ _MOST = 10**9  # prompts
 _STEPS = 25  # of a scale with more, values are rounded
 _LEAST_SHARED, _LEAST_ITEMS = 20, 5  # votes and items of those who say what is usual
 _HABITS = 0.15  # the share of a habit's bets, that of the others being the rest
-_NEAREST = 0.7  # who is nearer to the others on a prompt tells no more
-_ROUNDS, _LEAST_WEIGHT = 5, 0.02
+_MISREAD = 0.1  # the share of prompts that an honest person may misread
+_CAREFUL, _APART = (0.5, 0.9), 1  # shares of the usual care; standard deviations of people's
+_ROUNDS, _PRIOR = 15, 2.0
 _OFTEN, _ONE_SIDE = 0.2, 0.75  # of an honest person's items as many may be too fast, on one side
 _WORD, _ANSWER = 1 / 12, 0.4  # seconds: three times as fast as people read; to see and choose
 _HASTE = Reason("answers faster than anybody reads")
 _LINE = Reason("gives one value to all of an item, where others do not")
 _SIDE = Reason("chooses the image on one side, where others do not")
 _FAR = {
-    "label": Reason("agrees with the others by under half of the usual, at every look"),
+    "label": Reason("agrees with the others by far less than is usual"),
     "scores": Reason("gives scores that are as far from the others' as by chance"),
     "points": Reason("puts points as far from the others' as by chance"),
     "words": Reason("marks words that agree with the others' as by chance"),
     "all": Reason("gives answers that are as far from the others' as by chance"),
 }
-Cells = tuple[np.ndarray, np.ndarray]
-"""The person, once for each prompt, and how much there is of a sign."""
 
 
 def careless_people(
@@ -79,119 +84,125 @@ def careless_people(
     who, prompt, unit = (votes[n].factorize()[0] for n in ("annotator", "prompt_id", "unit"))
     names = votes["annotator"].unique().tolist()
     people, of_prompt = len(names), who * _MOST + prompt
-    marks = [kind.marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
-    marks = [mark or {"label": [label]} for mark, label in zip(marks, votes["label"], strict=True)]
+    said: dict[str, np.ndarray] = {}
+    if first := kind.marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
+        marks = [kind.marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
+        for name in first:
+            columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
+            said[name] = np.array(columns, float).reshape(-1, len(marks)).T
+    said = said or {"label": votes[["label"]].to_numpy(float)}
+    main = next(iter(said.values()))
     bets = [
-        (reason, _HABITS, _winnings(*_by_prompt(of_prompt[rows], sign), bound, people))
-        for reason, rows, sign, bound in _habits(votes, who, kind, marks, fastest_seconds)
+        (reason, _HABITS, _winnings(of_prompt[rows], sign, bound, people))
+        for reason, rows, sign, bound in _habits(votes, who, kind, main, fastest_seconds)
     ]
-    cells: dict[str, Cells] = {}
-    for name in marks[0]:
-        lengths = np.array([len(mark[name]) for mark in marks])
-        place = np.concatenate([np.arange(length) for length in lengths])
-        own, about, cell = (np.repeat(column, lengths) for column in (who, unit, of_prompt))
-        about = np.unique(about * lengths.max() + place, return_inverse=True)[1]
-        value = np.concatenate([np.asarray(mark[name], float) for mark in marks])
-        cells[name] = _apart(own, about, cell, value, kind.level, people)
-    if len({len(own) for own, _ in cells.values()}) == 1 < len(cells):  # each has every answer
-        cells["all"] = cells["scores"][0], np.mean([far for _, far in cells.values()], axis=0)
-    for name, (own, far) in cells.items():
-        count = np.bincount(own, minlength=people)
-        seen = count >= min(_LEAST_ITEMS, count.max())
-        # Where honest people are near to the others each prompt tells, else how far the far ones.
-        for least in (0.0, _NEAREST) if len(own) else ():
-            sign = np.maximum(far, least)
-            usual = np.median((np.bincount(own, sign, people) / np.maximum(count, 1))[seen])
-            bound = (1 + min(usual, 1.0)) / 2  # half-way to chance
-            bets.append((_FAR[name], 1 - _HABITS, _winnings(own, sign, bound, people, least)))
-    if not bets:
-        return {}
-    won = np.array([own for *_, own in bets])
-    share = np.array([share for _, share, _ in bets])
-    share /= share.sum() * len(_STAKES)
-    together = np.logaddexp.reduce(won + np.log(share)[:, None, None], axis=(0, 1))
-    main = won.max(axis=1).argmax(axis=0)
+    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for name, values in said.items():
+        row, place = np.nonzero(values == values)
+        about = unit[row] * values.shape[1] + place
+        found[name] = _by_likelihood(who[row], about, of_prompt[row], values[row, place], people)
+    if len(found) > 1:
+        cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
+        found["all"] = cells, likelier
+    for name, (cells, likelier) in found.items():
+        cell, place = np.unique(cells, return_inverse=True)
+        meant = np.log1p(-_MISREAD) - np.bincount(place, likelier, len(cell))
+        gain = -np.logaddexp(np.log(_MISREAD), meant)
+        bets.append((_FAR[name], 1 - _HABITS, np.bincount(cell // _MOST, gain, people)[None]))
+    share = np.array([share / len(own) for _, share, own in bets for _ in own])
+    won = np.concatenate([own for *_, own in bets])
+    together = np.logaddexp.reduce(won + np.log(share / share.sum())[:, None], axis=0)
+    best = np.array([own.max(axis=0) for *_, own in bets]).argmax(axis=0)
     careless = np.flatnonzero(together >= np.log(1 / ERROR))
-    return {names[place]: bets[main[place]][0] for place in careless}
+    return {names[place]: bets[best[place]][0] for place in careless}
 
 
-def _winnings(
-    who: np.ndarray, sign: np.ndarray, bound: float, people: int, least: float = 0.0
-) -> np.ndarray:
-    """Return what bets on each person have won: float64 (stakes, people), logarithms.
+def _winnings(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int) -> np.ndarray:
+    """Return what bets on each person's habit have won: float64 (stakes, people), logarithms.
+
+    The votes on a prompt, which may err together, count by their mean.
 
     Args:
-        bound: What the mean of an honest person's signs is at most; none is below `least`.
+        bound: What the mean of an honest person's signs is at most.
     """
-    beyond = np.log1p(_STAKES / (1 - least / bound) * (sign / bound - 1))
-    return np.array([np.bincount(who, bet, people) for bet in beyond])
-
-
-def _by_prompt(of_prompt: np.ndarray, sign: np.ndarray) -> Cells:
-    """Return the mean of each person's votes on a prompt, which may err together."""
     cell, place = np.unique(of_prompt, return_inverse=True)
-    return cell // _MOST, np.bincount(place, sign) / np.bincount(place)
+    sign = np.bincount(place, sign, len(cell)) / np.bincount(place)
+    beyond = np.log1p(_STAKES * (sign / bound - 1))
+    return np.array([np.bincount(cell // _MOST, bet, people) for bet in beyond])
 
 
-def _apart(
-    who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, level: str, people: int
-) -> Cells:
-    """Return how far votes are from the others' on the same, over how far they would be by chance.
+def _by_likelihood(
+    who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return of each vote the cell, and how much likelier chance makes it, as a logarithm.
 
-    It is 1 for who answers at random or always alike. Others count by how little of it is theirs.
-    Nothing is returned where too few tell.
+    A person means a vote with a probability of the own, the care, and then gives what the truth
+    makes people say; else any, as often as the person says it. Care, truth and what is said of it
+    come by expectation and maximisation; a person's own votes tell nothing of the person's care.
+    The least care of an honest person is a standard deviation below the usual, within
+    `_CAREFUL`. Nothing is returned if too few tell.
     """
     kept = np.bincount(unit)[unit] > 1
-    who, unit, of_prompt, value = (column[kept] for column in (who, unit, cell, value))
+    who, unit, cell, value = (column[kept] for column in (who, unit, cell, value))
     count = np.bincount(who, minlength=people)
     seen = count >= _LEAST_SHARED
     if not seen.any():
-        return who[:0], value[:0]
+        return cell[:0], value[:0]
     values, code = np.unique(value, return_inverse=True)
     if len(values) > _STEPS:
         rounded = np.round((value - value.min()) / np.ptp(value) * _STEPS)
         values, code = np.unique(rounded, return_inverse=True)
-    apart = np.abs(values[:, None] - values)
-    if level == "nominal":
-        apart = np.sign(apart)
-    place, shape = unit * len(values) + code, (unit.max() + 1, len(values))
-    counts = np.bincount(who * len(values) + code, minlength=people * len(values))
-    own = counts.reshape(people, len(values)) / np.maximum(count, 1)[:, None]
-    weight, far = np.ones(people), value
+    steps, same = len(values), np.eye(len(values))
+    pool = np.bincount(code) / len(code)
+    said = np.bincount(who * steps + code, minlength=people * steps).reshape(people, steps)
+    chance = (said[who, code] + _PRIOR * pool[code]) / (count[who] + _PRIOR)
+    care, told = np.full(people, 0.5), 0.8 * same + 0.2 * pool
     for _ in range(_ROUNDS):
-        given = np.bincount(place, weight[who], shape[0] * shape[1]).reshape(shape)
-        others = np.maximum(given.sum(axis=1)[unit] - weight[who], 1e-12)
-        pool = np.bincount(code, weight[who])
-        by_chance = np.maximum(own @ apart @ pool / pool.sum(), 1e-12)
-        far = (given @ apart)[unit, code] / others / by_chance[who]
-        mean = np.bincount(who, far, people) / np.maximum(count, 1)
-        mean[~seen] = np.median(mean[seen])
-        weight = np.maximum(1 - mean, _LEAST_WEIGHT)
-    return _by_prompt(of_prompt, far)
+        own = care[who]
+        like = own * told[:, code] + (1 - own) * chance
+        every = np.array([np.bincount(unit, one) for one in np.log(like)])
+        every += np.log(pool)[:, None]
+        others = every[:, unit] - np.log(like)
+        truth, others = (np.exp(one - np.logaddexp.reduce(one)) for one in (every, others))
+        meant = own * truth[:, unit] * told[:, code] / like
+        told = np.array([np.bincount(code, one, steps) for one in meant])
+        told += _PRIOR * (pool + same) / 2
+        told /= told.sum(axis=1, keepdims=True)
+        expected = (others * told[:, code]).sum(axis=0)
+        like = own * expected + (1 - own) * chance
+        care = (np.bincount(who, own * expected / like, people) + 0.5) / (count + 1)
+    usual, high = np.quantile(care[seen], (0.5, 0.75))
+    # How far people are apart, of those above the usual, less what chance adds.
+    noise = 1 / np.bincount(who, ((expected - chance) / like) ** 2, people)[seen]
+    apart = ((high - usual) / 0.6745) ** 2 - np.median(noise)
+    least = np.clip(usual - _APART * max(apart, 0) ** 0.5, *np.multiply(_CAREFUL, usual))
+    least /= 1 - _MISREAD
+    return cell, -np.log(least * expected / chance + 1 - least)
 
 
 def _habits(
     votes: pandas.DataFrame,
     who: np.ndarray,
     kind: TaskKind,
-    marks: Sequence[Mapping[str, Sequence[float]]],
+    said: np.ndarray,
     fastest_seconds: float | None,
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
     """Give what is seen without the others' answers: haste, one value for all, one side.
 
     Each comes with the rows of the votes, one an item, how much of it there is, and the bound.
     """
-    said: list[Any] = [mark.get("scores", mark.get("label")) for mark in marks]
-    table = votes.assign(who=who, said=said, row=np.arange(len(votes)))
-    of_item: Any = table.groupby(["who", "item_id"], sort=False)
-    items, values = of_item[["row", "prompt", "spent"]].first(), of_item["said"].sum()
-    answers, rows = values.map(len), items["row"].to_numpy()
+    facts = {"low": np.nanmin(said, axis=1), "high": np.nanmax(said, axis=1)}
+    facts |= {"who": who, "row": np.arange(len(votes)), "answers": (said == said).sum(axis=1)}
+    of_item: Any = votes.assign(**facts).groupby(["who", "item_id"], sort=False)
+    how = {name: "first" for name in ("row", "prompt", "spent")}
+    items = of_item.agg({**how, "low": "min", "high": "max", "answers": "sum"})
+    rows = items["row"].to_numpy()
     fastest: Any = fastest_seconds
     if fastest_seconds is None:
-        fastest = items["prompt"].str.split().str.len() * _WORD + answers * _ANSWER
-    timed, several = (items["spent"] > 0).to_numpy(), (answers > 1).to_numpy()
+        fastest = items["prompt"].str.split().str.len() * _WORD + items["answers"] * _ANSWER
+    timed, several = (items["spent"] > 0).to_numpy(), (items["answers"] > 1).to_numpy()
     yield _HASTE, rows[timed], (items["spent"] < fastest).to_numpy(float)[timed], _OFTEN
-    alike = (values.map(set).map(len) == 1)[several]
+    alike = (items["low"] == items["high"])[several]
     of_person = alike.groupby("who")
     usual = float(of_person.mean()[of_person.size() >= _LEAST_ITEMS].median())
     if usual < 1:

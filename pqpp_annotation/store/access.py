@@ -224,18 +224,14 @@ _ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
 
 
 @writes
-def start_session(
-    db: Transaction, visit: str, person_id: int, invitation_id: int | None = None
-) -> None:
+def start_session(db: Transaction, visit: str, person_id: int, invitation_id: int) -> None:
     """Keep that a browser is signed in as a person.
 
     Args:
         visit: What its cookie says; only the hash is kept.
         invitation_id: The link that it came by.
     """
-    expires = db.now() + DAYS * _DAY
-    if invitation_id is not None:
-        expires = min(expires, db.get_one(Invitation, invitation_id).expires)
+    expires = min(db.now() + DAYS * _DAY, db.get_one(Invitation, invitation_id).expires)
     db.execute(delete(Session).where(Session.expires <= db.now()))
     row = {"person_id": person_id, "invitation_id": invitation_id, "expires": expires}
     db.add(Session(visit=_hashed(visit), **row))
@@ -281,7 +277,10 @@ class Limit:
 
     def take(self, *keys: str) -> int:
         """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
-        key, recent = self._key(keys), select(func.count(), func.min(Attempt.created))
+        key, recent = (
+            _hashed("\n".join((self._name, *keys))),
+            select(func.count(), func.min(Attempt.created)),
+        )
         with self._store.writing(alone=True) as db:
             since = db.now() - self._milliseconds
             recent = recent.where(Attempt.key == key, Attempt.created > since)
@@ -291,6 +290,3 @@ class Limit:
             db.execute(delete(Attempt).where(Attempt.created <= db.now() - 3_600_000))
             db.add(Attempt(key=key, created=db.now()))
         return 0
-
-    def _key(self, keys: tuple[str, ...]) -> str:
-        return _hashed("\n".join((self._name, *keys)))

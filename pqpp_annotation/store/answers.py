@@ -80,8 +80,8 @@ def save_answer(
             raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.shown_of(db, assignment)
-    if shown.purpose == "training" and assignment.state == "done":
-        raise AnnotationError("a training item is answered once; its right answer was shown", 409)
+    if assignment.state == "done" and work.is_told(db.study, shown.purpose):
+        raise AnnotationError("this item is answered once; its right answer was shown", 409)
     if of_page is not None:
         image_id, value = of_page(shown)
     kind = db.study.kind
@@ -139,25 +139,15 @@ def current_votes(place: Store | Transaction) -> Iterator[Vote]:
         images = _by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
         for image_id, image in images.items():
             shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
-        answers = (
-            select(
-                Assignment.item_id,
-                Answer.item_image_id,
-                Person.name.label("annotator"),
-                (Person.role == "control").label("is_control"),
-                Answer.value,
-                Answer.seconds,
-                Answer.created,
-            )
-            .select_from(Answer)
-            .join(Assignment)
-            .join(Person)
-            .outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
-            .where(Assignment.state != "skipped", Answer.current, Person.role != "trial")
-            .order_by(Assignment.item_id, Person.id, ItemImage.position, Answer.id)
-            .execution_options(yield_per=_ROWS_AT_ONCE)
-        )
-        for answer in map(dict, read(answers).mappings()):
+        given = (Answer.value, Answer.seconds, Answer.created)
+        who = (Person.name.label("annotator"), (Person.role == "control").label("is_control"))
+        said = select(Assignment.item_id, Answer.item_image_id, *who, *given).select_from(Answer)
+        said = said.join(Assignment).join(Person)
+        said = said.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
+        is_used = (Assignment.state != "skipped") & Answer.current & (Person.role != "trial")
+        in_order = (Assignment.item_id, Person.id, ItemImage.position, Answer.id)
+        said = said.where(is_used).order_by(*in_order).execution_options(yield_per=_ROWS_AT_ONCE)
+        for answer in map(dict, read(said).mappings()):
             item_id, image_id = answer.pop("item_id"), answer.pop("item_image_id")
             about = images.get(image_id, {"image": "", "model": ""})
             together = () if image_id else tuple(shown[item_id])

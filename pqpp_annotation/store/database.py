@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
-from sqlalchemy import URL, Engine, create_engine, event, insert, inspect, make_url, select
+from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError
 
 from pqpp_annotation.errors import AnnotationError
@@ -251,15 +251,15 @@ def _fill(url: URL, study: Study, items: Sequence[NewItem], images: Sequence[Che
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
 
-    A study in PostgreSQL is copied into an SQLite file too, so that a backup is one file that can
-    be opened by itself, or served where a study file names it as `database`.
+    The copy can be opened by itself, or served where a study file names it as `database`.
 
     Args:
         store: The study's database.
         path: The file to write; it appears when it is whole.
 
     Raises:
-        AnnotationError: It is the database itself, or the copy is damaged.
+        AnnotationError: It is the database itself, the copy is damaged, or it is in PostgreSQL,
+            which `pg_dump` copies.
 
     Example:
         >>> import tempfile
@@ -278,21 +278,13 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         (None, None)
     """
     place = expanded(path)
-    if store.is_sqlite and place.exists() and place.samefile(store.name):
+    if not store.is_sqlite:
+        raise AnnotationError(f"{store.name} is in PostgreSQL; copy it by pg_dump")
+    if place.exists() and place.samefile(store.name):
         raise AnnotationError(f"{path} is the database itself; name another file")
     with write_beside(place, is_secret=True) as beside:
-        if store.is_sqlite:
-            with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
-                old.backup(new)
-        else:
-            engine = make_engine(sqlite_url(beside))
-            with store.reading() as rows_of, engine.begin() as copied:
-                StudyTable.metadata.create_all(copied)
-                for table in StudyTable.metadata.sorted_tables:
-                    query = select(table).execution_options(yield_per=2_000)
-                    for part in rows_of.connection().execute(query).mappings().partitions():
-                        copied.execute(insert(table), [dict(row) for row in part])
-            engine.dispose()
+        with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
+            old.backup(new)
         with open_sqlite(beside) as copy:
             copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):

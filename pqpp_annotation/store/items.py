@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import bindparam, func, insert, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import Asset, Item, ItemImage
@@ -66,10 +66,8 @@ def stored_image(db: Transaction, sha256: str) -> Asset:
 @writes
 def keep_copy(db: Transaction, image: CheckedImage) -> None:
     """Keep what is known of the copy of an image that is there."""
-    asset = db.get_one(Asset, image.sha256)
-    for name, value in asdict(image).items():
-        if name not in ("sha256", "location"):
-            setattr(asset, name, value)
+    of_copy = asdict(image) | {"location": Asset.location}  # the file is where it was
+    db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 
 
 @writes_alone

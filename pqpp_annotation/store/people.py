@@ -1,6 +1,7 @@
 """People: who they are, their consent and their leaving, and the owner's word on them."""
 
 import secrets
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from pqpp_annotation.store.tables import (
     Event,
     Invitation,
     Item,
+    ItemImage,
     Leaver,
     Person,
     Session,
@@ -52,13 +54,8 @@ def add_person(
     check_role(role)
     if find_person(db, name):
         raise AnnotationError(f"name {name!r} is taken; choose another")
-    person = Person(
-        name=name,
-        role=role,
-        outside=dict(outside or {}),
-        outside_key=outside_key,
-        created=db.now(),
-    )
+    person = Person(name=name, role=role, outside_key=outside_key, created=db.now())
+    person.outside = dict(outside or {})
     db.add(person)
     db.flush()
     return person
@@ -105,12 +102,16 @@ def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str
 
 @writes
 def keep_consent(db: Transaction, person_id: int, text: str = "") -> None:
-    """Keep that a person has agreed, when, and to which text; the first time counts."""
+    """Keep that a person has agreed, when, and to which text; the first time counts.
+
+    Nothing is recorded if there was no text.
+    """
     person = person_by_id(db, person_id, lock=True)
     if person.consented is None:
         person.consented = now = db.now()
         about = {"kind": "consented", "detail": {"text": text}}
-        db.add(Event(person_id=person_id, created=now, **about))
+        if text:
+            db.add(Event(person_id=person_id, created=now, **about))
 
 
 @writes_alone
@@ -245,7 +246,51 @@ def verdicts(db: Transaction) -> dict[str, str]:
     query = select(Person).where((Person.verdict != "") | Person.reopened.is_not(None))
     reasons = {"accept": "", "refuse": Reason("refused by the owner")}
     reopened = Reason("the places were opened to others")
-    return {scalar.name: reasons.get(scalar.verdict, reopened) for scalar in db.scalars(query)}
+    decided = {person.name: reasons.get(person.verdict, reopened) for person in db.scalars(query)}
+    return failed_checks(db) | decided
+
+
+@reads
+def failed_checks(db: Transaction) -> dict[str, Reason]:
+    """Return who gave more wrong answers to checks than the study allows, and what to say of it."""
+    about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
+    query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
+    query = query.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
+    wrong: dict[str, set[int]] = defaultdict(set)
+    for name, item, expected, image, value in db.execute(
+        query.where(Item.purpose == "check", Answer.current)
+    ):
+        if not db.study.kind.agrees(value, expected[image or ""]):
+            wrong[name].add(item)
+    return {
+        name: Reason("gives wrong answers to %(count)s items of known answer", count=len(items))
+        for name, items in wrong.items()
+        if len(items) > db.study.checks.most_wrong
+    }
+
+
+@writes
+def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
+    """Keep what a person says to the study's survey, in the order of its questions; once.
+
+    Raises:
+        AnnotationError: An answer is missing, too long, or none of the choices.
+    """
+    survey = db.study.survey
+    said = dict(zip(survey, answers, strict=False))
+    fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
+    if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
+        raise AnnotationError("survey: an answer is missing, too long, or none of the choices", 409)
+    person_by_id(db, person_id, lock=True)
+    if not survey_of(db, person_id):
+        db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
+
+
+@reads
+def survey_of(db: Transaction, person_id: int) -> Mapping[str, str]:
+    """Return a person's answers to the survey; {} before they are given."""
+    own = (Event.person_id == person_id) & (Event.kind == "surveyed")
+    return db.scalar(select(Event.detail).where(own)) or {}
 
 
 def open_places(db: Transaction, person: Person) -> None:

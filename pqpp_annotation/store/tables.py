@@ -92,8 +92,8 @@ class Item(StudyTable):
     """What a person is shown at once.
 
     Attributes:
-        purpose: `work`, `control` (judged by the control members too) or `training`.
-        expected: Of a training item: the right answer; {} for others.
+        purpose: `work`, `control` (judged by the control members too), `training` or `check`.
+        expected: Of a training item or a check: the right answer; {} for others.
         detail: What its kind of task needs besides, such as linked prompts or the retrieval query.
         done: How many annotators have finished it whose places are not open again, counted in the
             transaction of the last answer.
@@ -289,7 +289,7 @@ class Adjudication(StudyTable):
 class Event(StudyTable):
     """What happened when: `consented`, `withdrawn`, `decided` about a person, first `doubted`.
 
-    Or a person has `reported` that an item is not as it should be.
+    Or a person has `reported` that an item is not as it should be, or was `surveyed`.
     """
 
     __tablename__ = "event"

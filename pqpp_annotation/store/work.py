@@ -22,6 +22,7 @@ from pqpp_annotation.store.tables import (
     StudyRow,
 )
 from pqpp_annotation.store.transactions import Transaction, in_parts, reads, writes, writes_alone
+from pqpp_annotation.study.study import Study
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -198,9 +199,14 @@ def _items_of_try(db: Transaction, there: int) -> int:
     return min(there, rules.items or max(1, there // rules.tries))
 
 
+def is_told(study: Study, purpose: str) -> bool:
+    """Say whether people are told the right answer to items of a purpose."""
+    return purpose == "training" or (purpose == "check" and study.checks.feedback)
+
+
 @reads
 def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Say whether a training item was answered rightly, and what is right.
+    """Say whether a training item or a check was answered rightly, and what is right.
 
     Returns:
         Whether all of it was right, and image id (None for the item) to the right value.
@@ -213,7 +219,7 @@ def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Fe
 
 def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
-    if item.purpose != "training" or assignment.state != "done":
+    if not is_told(db.study, item.purpose) or assignment.state != "done":
         raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
@@ -388,21 +394,6 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
     db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
 
 
-@writes_alone
-def take_item(db: Transaction, person_id: int, item_id: int) -> int:
-    """Give a person an item that was done elsewhere, whoever has it; return the assignment.
-
-    What the person has of it already stays as it is.
-    """
-    allowed_person(db, person_id)
-    own = select(Assignment.id).where(
-        Assignment.person_id == person_id,
-        Assignment.item_id == item_id,
-        Assignment.state.in_(("open", "done")),
-    )
-    return db.scalar(own) or _reserve(db, person_id, item_id).id
-
-
 @reads
 def past_items(db: Transaction, person_id: int) -> Sequence[Row]:
     """Return assignment, prompt, state and end of what a person was given, the latest first."""
@@ -422,7 +413,7 @@ def progress_of(db: Transaction, person_id: int) -> PersonProgress:
     left = {
         "owner": 0,
         "control": items.control - controls,
-        "trial": items.work + items.control - done - skipped,
+        "trial": max(0, items.work + items.control - done - skipped),
     }
     left_for_me = left.get(person.role, items.work - items.finished - work)
     if person.stopped is not None or _is_over(db, person):
@@ -514,10 +505,12 @@ def _choose(db: Transaction, person: Person) -> int | None:
         parts = in_parts(db.order(person.id, "work"))
         free = ((part, set(db.run(_FREE, part=part, **about).scalars())) for part in parts)
         work = next((item for part, items in free for item in part if item in items), None)
-    control = None
-    if work is not None and is_control(place, db.study.control.every, db.study.seed, person.id):
-        control = _first_unseen(db, person, "control")
-    return work if control is None else control
+    study = db.study
+    rules = ((study.checks.every, "check"), (study.control.every, "control"))
+    for every, purpose in rules if work is not None else ():
+        if is_control(place, every, study.seed, person.id, purpose):
+            work = _first_unseen(db, person, purpose) or work
+    return work
 
 
 def _first_unseen(db: Transaction, person: Person, purpose: str) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.study import Study
@@ -103,19 +103,12 @@ def blind_copy(
     bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
     copy = file.getvalue()
     file_width, file_height = size[::-1] if header.orientation > 4 else size
-    return CheckedImage(
-        sha256=hashlib.sha256(content).hexdigest(),
-        location=location,
-        media_type=f"image/{kind.lower()}",
-        width=image.width,
-        height=image.height,
-        size=len(copy),
-        shown=hashlib.sha256(copy).hexdigest(),
-        orientation=header.orientation,
-        file_width=file_width,
-        file_height=file_height,
-        frame=frame,
-    ), copy
+    name, sha256 = (hashlib.sha256(one).hexdigest() for one in (copy, content))
+    found: dict[str, Any] = {"sha256": sha256, "shown": name, "frame": frame}
+    found |= {"width": image.width, "height": image.height, "size": len(copy)}
+    found |= {"file_width": file_width, "file_height": file_height}
+    found |= {"media_type": f"image/{kind.lower()}", "orientation": header.orientation}
+    return CheckedImage(location=location, **found), copy
 
 
 def _in_srgb(image: Image, content: bytes) -> Image:
@@ -288,15 +281,3 @@ def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
     absolute, base = expanded(path).absolute(), folder.absolute()
     inside = absolute.is_relative_to(base)
     return str(absolute.relative_to(base) if inside else absolute)
-
-
-def unique(images: Iterable[CheckedImage]) -> list[CheckedImage]:
-    """Return each content once, the first of those with one hash.
-
-    Example:
-        >>> about = ("image/png", 8, 6, 75, "7c", 1, 8, 6, [0.0, 0.0, 1.0, 1.0])
-        >>> a, b = (CheckedImage("5f", name, *about) for name in ("a.png", "b.png"))
-        >>> [one.location for one in unique([a, b])]
-        ['a.png']
-    """
-    return list({image.sha256: image for image in reversed(list(images))}.values())

@@ -13,14 +13,8 @@ from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.blindness import models_told_apart
-from pqpp_annotation.study.images import (
-    CheckedImage,
-    checked_images,
-    copies_of,
-    seen_from,
-    unique,
-)
-from pqpp_annotation.study.sources import fetch_images, is_address
+from pqpp_annotation.study.images import CheckedImage, checked_images, copies_of, seen_from
+from pqpp_annotation.study.sources import ADDRESS, fetch_images
 from pqpp_annotation.study.study import Study, read_study, study_of
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_files.hashes import sha256_of_parts
@@ -29,7 +23,8 @@ from pqpp_files.read_table import Table, read_table
 from pqpp_files.write_beside import folder_to_itself, write_whole
 
 REFERENCE = "reference"
-_FLAGS = ("reference", "control", "training")
+_PURPOSES = ("training", "check", "control")
+_FLAGS = ("reference", *_PURPOSES)
 _MOST_CHARACTERS = 20_000
 _Row = Mapping[str, str]
 _ROW = "\0row"  # what a row calls its number; no column is called so
@@ -71,7 +66,7 @@ def read_items(
         study: Says the kind of task, where the images lie and how control items are drawn.
         file: The table, as `read_table` takes it, with the columns prompt and image (or that of
             `image_column`); model, prompt_id (else it is made of the text), reference, control,
-            training (yes or no) and expected (the right answer of a training item). Images
+            training, check (yes or no) and expected (the right answer of these two). Images
             that are named by their address are fetched first.
 
     Yields:
@@ -113,7 +108,7 @@ def read_items(
                 raise AnnotationError(f"{where(other)}: duplicate image {key[0]} in one prompt")
             seen.add(key)
     names = dict.fromkeys(row["image"] for row in rows)
-    fetched = fetch_images(filter(is_address, names), study.root / f"{study.name}-images")
+    fetched = fetch_images(filter(ADDRESS.match, names), study.root / f"{study.name}-images")
     folder = study.root / expanded(study.image_dir or "")
 
     def place_of(name: str) -> Path:
@@ -126,7 +121,7 @@ def read_items(
             for part, group in enumerate(study.kind.group(own, study.task)):
                 detail = study.kind.detail(group, by_prompt, sha256_of)
                 items.append(_item(study, group, part, detail, sha256_of, where))
-        yield items, unique(images.values())
+        yield items, [*{image.sha256: image for image in images.values()}.values()]
 
 
 def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
@@ -192,11 +187,11 @@ def _item(
 ) -> NewItem:
     first = rows[0]
     for row in rows:
-        for name in ("control", "training"):
+        for name in _PURPOSES:
             if _is_set(row, name) != _is_set(first, name):
                 what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
                 raise AnnotationError(f"{where(row)}: {what}; set it for all or none")
-    purpose = next((name for name in ("training", "control") if _is_set(first, name)), "work")
+    purpose = next((name for name in _PURPOSES if _is_set(first, name)), "work")
     images = tuple(
         NewImage(
             sha256_of[row["image"]],
@@ -206,7 +201,8 @@ def _item(
         )
         for row in rows
     )
-    expected = _expected(study, rows, where) if purpose == "training" else {}
+    has_answer = purpose in ("training", "check")
+    expected = _expected(study, rows, where) if has_answer else {}
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
@@ -216,7 +212,7 @@ def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, An
     for row in rows if study.kind.about_image else rows[:1]:
         cell = row.get("expected", "")
         if not cell:
-            raise AnnotationError(f"{where(row)}: expected is empty; training needs an answer")
+            raise AnnotationError(f"{where(row)}: expected is empty; give the right answer")
         try:
             value = study.kind.expected(cell, study.task)
         except AnnotationError as error:

@@ -13,17 +13,7 @@ from pqpp_files.hashes import sha256_of_parts
 from pqpp_files.write_beside import write_beside, write_whole
 
 _AT_ONCE = 8
-_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
-
-
-def is_address(image: str) -> bool:
-    """Tell whether an image is named by its address.
-
-    Example:
-        >>> is_address("https://example.org/a.png"), is_address("a.png")
-        (True, False)
-    """
-    return _ADDRESS.match(image) is not None
+ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:

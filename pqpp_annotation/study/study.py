@@ -50,6 +50,21 @@ class TrainingRules(Options):
 
 
 @dataclass(kw_only=True)
+class Checks(Options):
+    """Items of known answer among the work, which the table marks: attention checks, or gold items.
+
+    Attributes:
+        every: At a random place among so many items one is a check, until all were given.
+        most_wrong: After more wrong answers a person's votes are not used.
+        feedback: Whether people are told the right answer, as in the practice.
+    """
+
+    every: int = option(10, "one item in N is a check", least=2)
+    most_wrong: int = option(2, "after more wrong answers nobody's votes are used", least=0)
+    feedback: bool = option(False, "tell the right answer after each")
+
+
+@dataclass(kw_only=True)
 class Admission(Options):
     """Whose votes count; the rules of `pqpp build`."""
 
@@ -147,6 +162,7 @@ class Study(Options):
     fit: str = option("pad", "how an image fills its square", choices=("pad", "crop"))
     control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
     training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
+    checks: Checks = option(Checks(), "every, most_wrong, feedback; of items that the table marks")
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
     best: int = option(BEST, "annotators a prompt that count", least=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
@@ -154,6 +170,7 @@ class Study(Options):
         None, "per_item, per_hour, currency, most_minutes, least_seconds"
     )
     completion: Completion | None = None
+    survey: dict[str, str] = option({}, "asked once at the end: a question, and its choices or []")
     seed: int = option(0, "seed of all random orders", least=0, below=2**63)
     task: dict[str, str] = option({}, "settings of the kind of task")
     folder: str = option(".", "where the study file is")
@@ -170,6 +187,9 @@ class Study(Options):
                 f"database {self.database}: name a file in the folder of the study file"
             )
         self.task = self.kind.check_study(self.task)
+        for question, choices in self.survey.items():
+            if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
+                raise AnnotationError(f"survey: {question!r:.60}: give a list of texts, or []")
 
     @cached_property
     def kind(self) -> TaskKind:
@@ -180,16 +200,6 @@ class Study(Options):
     def root(self) -> Path:
         """The folder of the study file."""
         return Path(self.folder)
-
-    def doubt(self) -> str | None:
-        """Return what a setting does that few would want; None where there is none such."""
-        least = self.reopen_after
-        if least is None or least >= 12:
-            return None
-        return (
-            f"reopen_after: {least} control images tell little: by chance alone honest people are "
-            "screened out (6 % of them at 6, 0.6 % at 12, 0.03 % at 20); set it higher"
-        )
 
     def config(self) -> dict[str, Any]:
         """Return what the study file says, defaults filled in, as plain values."""
@@ -236,17 +246,19 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
         2
     """
-    rest = {key: value for key, value in given.items() if key not in ("task", "kind", "folder")}
+    free: dict[str, Any] = {name: given.get(name) or {} for name in ("task", "survey")}
+    rest = {name: given[name] for name in given if name not in (*free, "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:
             raise AnnotationError(f"{name}: it is missing; see pqpp annotate init --help")
-    task = given.get("task") or {}
-    if not isinstance(task, Mapping):
-        raise AnnotationError(f"task: {task!r:.60} came; expected settings of the kind of task")
+    for name, settings in free.items():
+        if not isinstance(settings, Mapping):
+            raise AnnotationError(f"{name}: {settings!r:.60} came; expected settings by name")
+        free[name] = {str(key): value for key, value in settings.items()}
     try:
-        # The kind's settings are of any type, and its own to check.
+        # These settings are of any type, and checked when the study is made.
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
-        return dataclasses.replace(made, task={str(key): value for key, value in task.items()})
+        return dataclasses.replace(made, **free)
     except PqppError as error:
         said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
         raise AnnotationError(said) from None

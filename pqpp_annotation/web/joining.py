@@ -87,14 +87,8 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         _count(visit, visit.site.new_people, str(link.id), visit.address)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
-        _agree(visit, person)
+        keep_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
     return visit.sign_in(home(person), person, link.id)
-
-
-def _agree(visit: Here, person: Person) -> None:
-    """Keep the consent, with the text in the language in which it was read."""
-    text = visit.study.consent or ""
-    keep_consent(visit.store, person.id, visit.language.gettext(text))
 
 
 @pages.get("/sign-in")
@@ -120,7 +114,7 @@ def consent_page(visit: Here) -> Response:
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    _agree(visit, visit.person())
+    keep_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent))
     return visit.go("/work")
 
 
@@ -142,8 +136,7 @@ def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()
     left = withdraw_person(visit.store, person.id, mode, earned)
     visit.leave()
     claim = left.name if left and not left.outside else ""  # nothing else tells who is to be paid
-    is_deleted = mode != "anonymous"
-    return visit.render("farewell.html", is_deleted=is_deleted, finish=finish, claim=claim)
+    return visit.render("farewell.html", is_deleted=mode == "delete", finish=finish, claim=claim)
 
 
 pages.include_router(forms)

@@ -1,6 +1,5 @@
 """What every answer of the server carries, what no request may bring, and who is asking."""
 
-import contextlib
 import hashlib
 import hmac
 import logging
@@ -15,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pqpp_annotation.errors import AnnotationError
+from pqpp_files.write_beside import folder_to_itself, write_whole
 
 LOG = logging.getLogger("pqpp_annotation.web")
 
@@ -205,16 +205,9 @@ def read_secret(folder: Path, name: str) -> str:
             )
         return given
     path = folder / f".{name}.secret"
-    if not path.exists():
-        beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # for its owner's eyes
-            with os.fdopen(os.open(beside, flags, 0o600), "w") as file:
-                file.write(secrets.token_urlsafe(48))
-            with contextlib.suppress(FileExistsError):  # another process was first
-                os.link(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+    with folder_to_itself(folder):  # another process may start as well
+        if not path.exists():
+            write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
         raise AnnotationError(f"{path} is damaged; delete it, and everybody signs in again")

@@ -4,19 +4,18 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Depends, Form
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import message_to_all
+from pqpp_annotation.store.people import keep_survey, message_to_all, survey_of
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.web.site import Here
+from pqpp_annotation.web.site import Here, from_own_page
 
 LONGEST = 3600.0
 """Seconds on one answer; more is a clock that was put forward."""
@@ -157,8 +156,17 @@ def thanks_page(visit: Here) -> Response:
     way = work.way_on(visit.store, person.id)
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
+    if out == "complete" and visit.study.survey and not survey_of(visit.store, person.id):
+        return visit.render("survey.html")
     finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
+
+
+@pages.post("/survey", dependencies=[Depends(from_own_page)])
+def take_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
+    """Keep what a person says at the end."""
+    keep_survey(visit.store, visit.worker().id, answers)
+    return visit.go("/thanks")
 
 
 def _who(person: Person) -> str:
@@ -200,6 +208,7 @@ class ShownTask:
         return {
             "assignment": shown.assignment,
             "is_training": shown.purpose == "training",
+            "is_told": work.is_told(study, shown.purpose),
             "prompt": shown.prompt,
             "images": images,
             "answers": self.answers(shown.answers),
@@ -215,16 +224,8 @@ class ShownTask:
         }
 
     def image_id(self, name: str | None) -> int | None:
-        """Return the id of an image that the page names.
-
-        Raises:
-            AnnotationError: The item has no image of this name.
-        """
-        if name is None:
-            return None
-        if name not in self._ids:
-            raise AnnotationError("image: it is not one of this item; answer those shown", 409)
-        return self._ids[name]
+        """Return the id of an image that the page names; 0, which is none, of an unknown name."""
+        return None if name is None else self._ids.get(name, 0)
 
     def kept(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return an answer as it is kept."""

@@ -1,6 +1,5 @@
 """From people made up to a benchmark: the export of a study, `pqpp build`, `pqpp bench`."""
 
-import csv
 import json
 import shlex
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy import stats
+from support.kinds import write_csv
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
@@ -18,6 +18,7 @@ from pqpp_cli.main import main
 
 CONTROL = [Simulated(f"member-{n}", noise=0.05, role="control") for n in (1, 2)]
 HONEST = [Simulated(f"honest-{n}", noise=0.01 * n) for n in range(1, 6)]
+COLUMNS = ("prompt_id", "prompt", "image", "model", "control")
 BAD = [Simulated("random", "random"), Simulated("constant", "constant")]
 
 
@@ -33,19 +34,10 @@ def write_study(folder, prompts=36, controls=12):
             picture = Image.new("RGB", (4, 4), (number, len(model), 0))
             picture.save(folder / "images" / name)
             given[name] = min(max(truth, 0.0), 0.99)
-            rows.append(
-                {
-                    "prompt_id": f"q{number}",
-                    "prompt": "a cat" + " and a dog" * words + f" {number}",
-                    "image": name,
-                    "model": model,
-                    "control": "yes" if number >= prompts else "",
-                }
-            )
-    with (folder / "prompts.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+            row = (f"q{number}", f"a cat{' and a dog' * words} {number}", name, model)
+            flag = "yes" if number >= prompts else ""
+            rows.append(dict(zip(COLUMNS, (*row, flag), strict=True)))
+    write_csv(folder / "prompts.csv", rows)
     paths = (folder / "study.yaml", folder / "prompts.csv", folder / "images")
     return make_study(*paths, "relevance", control={"every": 3}), given
 

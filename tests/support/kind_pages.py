@@ -1,12 +1,11 @@
 """A study of each kind with pictures that can be looked at, served, and what was said in it."""
 
-import csv
-
 from PIL import Image, ImageDraw
 
 from pqpp_annotation.store.answers import current_votes
 from pqpp_annotation.store.people import everybody
 from pqpp_annotation.study import make_study
+from support.kinds import write_csv
 
 PROMPT = 'A red cube on a "blue" ball, beside a cat.'
 IMAGES = {"relevance": 2, "rating": 1, "match": 1, "binary": 3}
@@ -59,11 +58,7 @@ def kind_study(
             row |= {"training": "yes" if is_practice else "", "linked_prompts": linked}
             row["expected"] = practice[place] if is_practice else ""
             rows.append({**row, "model": models[place % 2]})
-    table = folder / "prompts.csv"
-    with table.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    table = write_csv(folder / "prompts.csv", rows)
     where = folder / "study.yaml"
     return make_study(where, table, folder / "images", kind, task=task or {}, **settings)
 

@@ -1,6 +1,5 @@
 """Small studies on generated pictures, and what a person does in them."""
 
-import csv
 import itertools
 import uuid
 
@@ -11,16 +10,19 @@ from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import make_study
+from support.kinds import write_csv
 
 VALUES = {"relevance": {"label": 2}, "rating": {"label": 4}, "match": {"label": 1}}
 """An answer that each kind takes."""
 MODELS = ("sdxl", "reference")
+_FLAGS = ("control", "training", "check")
 
 
-def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expected="2"):
+def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expected="2", known=0):
     """Write images and the table of a study; return the table's path."""
     rows = []
     purposes = ["work"] * prompts + ["control"] * controls + ["training"] * training
+    purposes += ["check"] * known
     (folder / "images").mkdir(exist_ok=True)
     for number, purpose in enumerate(purposes):
         for place, model in enumerate(models):
@@ -33,22 +35,16 @@ def write_table(folder, prompts=4, controls=0, training=0, models=MODELS, expect
                     "prompt": f"a cat and {number} dogs",
                     "image": name,
                     "model": model,
-                    "control": "yes" if purpose == "control" else "",
-                    "training": "yes" if purpose == "training" else "",
-                    "expected": expected if purpose == "training" else "",
+                    **{one: "yes" if purpose == one else "" for one in _FLAGS},
+                    "expected": expected if purpose in ("training", "check") else "",
                 }
             )
-    path = folder / "prompts.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
+    return write_csv(folder / "prompts.csv", rows)
 
 
-def small_study(folder, kind="relevance", prompts=4, controls=0, training=0, **settings):
+def small_study(folder, kind="relevance", prompts=4, controls=0, training=0, known=0, **settings):
     """Make a study in a folder."""
-    file = write_table(folder, prompts, controls, training)
+    file = write_table(folder, prompts, controls, training, known=known)
     return make_study(folder / "study.yaml", file, folder / "images", kind, **settings)
 
 

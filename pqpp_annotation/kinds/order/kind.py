@@ -82,6 +82,10 @@ class Order(TaskKind):
         best = [number for number, image in enumerate(images) if value["places"][image] == 1]
         return float(best[0]) if len(best) == 1 else None
 
+    def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
+        """Return the place of each image, by the order of their ids."""
+        return {"label": [value["places"][image] for image in sorted(value["places"], key=int)]}
+
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `places`, a row for each image of each vote, and `rankings` as ImageReward's."""
         return {"places": places(votes), "rankings": ranking_records(votes)}

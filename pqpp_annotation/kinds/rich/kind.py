@@ -32,7 +32,7 @@ _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     8: lambda x, y: (1 - y, x),
 }
 """Orientation of EXIF to where a place of the upright image is in the stored one, in fractions."""
-_GRID = [(x / 6, y / 6) for x, y in itertools.product((0.5, 1.5, 2.5, 3.5, 4.5, 5.5), repeat=2)]
+_GRID = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
 _NEAR = 0.15  # of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[list[Annotated[list[_Fraction], Len(2, 2)]], Len(0, 500)]

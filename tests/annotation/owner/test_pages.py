@@ -174,7 +174,7 @@ def test_each_table_is_a_csv(client, store):
     assert client.get("/owner/other.csv").status_code == 409
 
 
-def test_a_review_board_reads_who_agreed_decided_and_reported(client, store):
+def test_a_review_board_reads_who_decided_and_reported(client, store):
     ann = find_person(store, "anna")
     [(token, _)] = make_links(store, person_id=ann.id)
     join(client, f"/join/{token}")
@@ -190,7 +190,7 @@ def test_a_review_board_reads_who_agreed_decided_and_reported(client, store):
     told = list(csv.DictReader(io.StringIO(client.get("/owner/record.csv").text)))
     facts = [(row["person"], row["what"], row["text"]) for row in told if row["person"] == "anna"]
     reports = [("anna", "reported", text) for text in ("Never mind", "A <b>broken</b> image")]
-    assert facts == [("anna", "consented", ""), *reports, ("anna", "decided", "accept")]
+    assert facts == [*reports, ("anna", "decided", "accept")]
     assert told[-1]["by"].startswith("owner-") and told[-1]["when"].endswith("+00:00")
     [item] = {row["item"] for row in told if row["what"] == "reported"}
     assert f'/owner/items/{item}">Item {item}: 1<' in client.get("/owner/items").text

@@ -1,13 +1,15 @@
 """Coming, judging and going, as requests: what is answered, refused and logged."""
 
+import csv
 import logging
 import re
 
 import pytest
 from sqlalchemy import select
 from support.served import client_of, join, next_state, token_of
-from support.studies import rows, small_store
+from support.studies import do_all, rows, small_store
 
+from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.people import everybody
@@ -38,17 +40,10 @@ def invite(client, **how):
 
 def send(client, state, image, value, name="a" * 16, **headers):
     """Send an answer as the script does."""
-    return client.post(
-        "/api/answers",
-        json={
-            "client_id": name,
-            "assignment": state["task"]["assignment"],
-            "image": image,
-            "value": value,
-            "seconds": 1.5,
-        },
-        headers={"X-CSRF-Token": state["csrf"], **headers},
-    )
+    sent = {"client_id": name, "assignment": state["task"]["assignment"], "image": image}
+    sent |= {"value": value, "seconds": 1.5}
+    headers.setdefault("X-CSRF-Token", state["csrf"])
+    return client.post("/api/answers", json=sent, headers=headers)
 
 
 def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
@@ -298,3 +293,44 @@ def test_no_log_holds_a_token(make_client, caplog):
     assert "GET /join/{token} 200" in log
     for secret in (link.rpartition("/")[2], "not-a-token", "p1", csrf):
         assert secret not in log
+
+
+def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path):
+    asked = {"How old are you?": ["under 30", "older"], "Anything <else>?": []}
+    client = make_client(prompts=1, survey=asked, completion={"code": "C0DE"})
+    join(client)
+    [person] = everybody(client.store)
+    assert "C0DE" not in client.get("/thanks").text and "Anything" not in client.get("/thanks").text
+    do_all(client.store, person.id)
+    page = client.get("/thanks")
+    assert "Anything &lt;else&gt;?" in page.text and "C0DE" not in page.text
+    form = {"csrf": token_of(page)}
+    for answers in (["young", ""], ["older"], ["older", "x" * 3000], ["older", "", ""]):
+        assert client.post("/survey", data={**form, "answers": answers}).status_code == 409
+    assert client.post("/survey", data={"answers": ["older", ""]}).status_code == 422
+    for said in ("No, 1 < 2", "later"):
+        client.post("/survey", data={**form, "answers": ["older", said]})
+    assert "C0DE" in client.get("/thanks").text
+    export_study(client.store, tmp_path / "out")
+    told = list(csv.DictReader((tmp_path / "out" / "survey.csv").open()))
+    assert [row["answer"] for row in told] == ["older", "No, 1 < 2"]
+    assert {row["annotator"] for row in told} == {person.name}
+
+
+@pytest.mark.parametrize("feedback", [True, False])
+def test_the_answer_of_a_check_is_told_where_the_owner_wants_it(make_client, feedback):
+    client = make_client(prompts=4, known=1, checks={"every": 2, "feedback": feedback})
+    join(client)
+    told = []
+    while (state := next_state(client))["task"]:
+        task = state["task"]
+        for number, image in enumerate(task["images"]):
+            name = f"{task['assignment']:08}-{number:08}"
+            assert send(client, state, image["id"], {"label": 1}, name).status_code == 200
+        answered = client.get(f"/api/feedback/{task['assignment']}")
+        told.append((task["is_told"], answered.status_code))
+        if task["is_told"]:
+            assert {"label": 2} in answered.json()["expected"].values()
+            again = send(client, state, task["images"][0]["id"], {"label": 2}, "b" * 16)
+            assert again.status_code == 409 and "answered once" in again.text
+    assert sorted(told) == [(False, 403)] * (5 - feedback) + [(True, 200)] * feedback
