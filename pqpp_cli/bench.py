@@ -14,7 +14,6 @@ from pqpp_cli.output import emit, note
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun
@@ -353,7 +352,7 @@ class BenchRouting(FigureTables, Compared):
         if self.plot:
             with write_beside(self.plot) as beside:
                 plot_routing(table, beside)
-            print(f"written: {visible(self.plot)}", file=sys.stderr)
+            print(f"written: {self.plot}", file=sys.stderr)
 
 
 class BenchVistar(FigureTables, Command):

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tabulate import tabulate
+
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
 from pqpp_cli.output import emit, note
@@ -63,8 +65,6 @@ class DatasetsList(Command):
 
     def run(self) -> None:
         """Print them as a table."""
-        from tabulate import tabulate
-
         from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
         from pqpp_datasets.export.describe import size_of
 
@@ -184,8 +184,6 @@ class DatasetsShow(Command):
 
     def run(self) -> None:
         """Describe it and print that."""
-        from tabulate import tabulate
-
         from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
         from pqpp_datasets.export.describe import describe_benchmark, describe_folder
 

@@ -352,7 +352,7 @@ class Shards(Group):
             self.workers,
             sys.stderr.isatty(),
             engine=self.engine or "local",
-            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
+            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0),
         )
         text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
         text += f", {done.skipped} were there" if done.skipped else ""

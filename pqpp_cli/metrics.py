@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tabulate import tabulate
+
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import Push, ResultOptions, json_or_text
 from pqpp_cli.output import emit, emit_columns, note
@@ -173,8 +175,6 @@ _SHOWN = 50
 
 
 def _table(result: Mapping[str, Any]) -> str:
-    from tabulate import tabulate
-
     columns: dict[int, dict[str, list]] = {}
     counts = ""
     for key, value in result.items():
@@ -199,8 +199,6 @@ _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 def _tables_of_runs(result: Mapping[str, Any]) -> str:
     """Show the means with their intervals, and the comparisons."""
-    from tabulate import tabulate
-
     means = [
         ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
         for name, table in result.get("runs", {"": result}).items()
@@ -218,8 +216,6 @@ class MetricsList(Command):
 
     def run(self) -> None:
         """Print them as a table."""
-        from tabulate import tabulate
-
         from pqpp_metrics.registration import list_metrics, load_metric, metric_card
 
         rows = [

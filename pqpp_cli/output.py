@@ -70,7 +70,7 @@ def emit(text: str | bytes, output: str | None, is_secret: bool = False) -> None
     from pqpp_files.write_beside import write_whole
 
     write_whole(output, text, is_secret)
-    print(f"written: {visible(str(output))}", file=sys.stderr)
+    print(f"written: {visible(output)}", file=sys.stderr)
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
@@ -84,7 +84,7 @@ def emit_columns(columns: dict, style: str, output: str | None) -> None:
     assert output is not None
     with write_beside(output) as beside:
         write_parquet(beside, columns)
-    print(f"written: {visible(str(output))}", file=sys.stderr)
+    print(f"written: {visible(output)}", file=sys.stderr)
 
 
 def note(*lines: str) -> None:
@@ -100,18 +100,7 @@ def width_of(output: str | None) -> int | None:
     return shutil.get_terminal_size().columns
 
 
-def takes_colours(output: str | None) -> bool:
-    """Return whether a result goes to a terminal with colours, which nobody switched off."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return output is None and sys.stdout.isatty() and not is_plain
-
-
-def show(text: str, is_visible: bool = False) -> None:
-    """Print a text; a program is given what is, a terminal what can be seen.
-
-    Args:
-        text: What to print.
-        is_visible: Whether all its control characters are this project's own colours.
-    """
-    is_as_it_is = is_visible or not sys.stdout.isatty()
-    (getattr(sys.stdout, "stream", sys.stdout) if is_as_it_is else sys.stdout).write(text)
+def show(text: str) -> None:
+    """Print a text; a program is given what is, a terminal what can be seen."""
+    raw = getattr(sys.stdout, "stream", sys.stdout)
+    (sys.stdout if sys.stdout.isatty() else raw).write(text)

@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, show, takes_colours, width_of
+from pqpp_cli.output import emit, emit_columns, width_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -64,7 +64,7 @@ class Predict(
     --explain leaves out one word or phrase at a time, so that the rest stays English, and says how
     the prediction of the first target changes. The changes are exact and do not add up; what is not
     read has none, nor has a prompt of a single word. They say nothing of what images will look
-    like. A terminal with colours marks the words of the prompt (NO_COLOR=1: a table).
+    like.
 
     Attributes:
         targets: What to predict, like mean_hbpp; pqpp models show NAME tells what a predictor has
@@ -201,7 +201,6 @@ class Predict(
             format_explanations,
             format_question,
             format_verdicts,
-            in_colours,
         )
         from pqpp_models.predict import main_targets
         from pqpp_models.predictor import REFERENCE
@@ -231,12 +230,7 @@ class Predict(
             text += f"\n\n{others} more targets, of single models, are in files, or by --target"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
         if self.explain:
-            explained = self._explained(predictor, prompts)
-            if self.style == "table" and takes_colours(self.output):
-                emit(text, None)
-                show("\n" + in_colours(explained), is_visible=True)
-                return
-            text += "\n\n" + format_explanations(self.style, explained)
+            text += "\n\n" + format_explanations(self.style, self._explained(predictor, prompts))
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:

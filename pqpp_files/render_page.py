@@ -42,7 +42,10 @@ def page_templates(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figure": _figure, "how_many": how_many}
+    environment.filters |= {
+        "figure": lambda value: "-" if value is None or value != value else f"{value:.3f}",
+        "how_many": how_many,
+    }
     return environment
 
 
@@ -126,7 +129,3 @@ def bar_table(
 
     facts = {"headings": headings, "rows": rows, "caption": caption, "sortable": sortable}
     return Markup(render_page(PARTS / "bar_table.html", **facts))
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None or value != value else f"{value:.3f}"

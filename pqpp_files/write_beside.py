@@ -11,10 +11,7 @@ import os
 import platform
 import re
 import shutil
-import signal
 import stat
-import sys
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +23,7 @@ _MARK = "pqpp"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SQLITE_FULL = 13
 _TIDIED: set[Path] = set()
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 @contextlib.contextmanager
@@ -158,30 +156,6 @@ def whole_folder(
 
 
 @contextlib.contextmanager
-def tidied_when_terminated() -> Iterator[None]:
-    """Let SIGTERM end a block as an exception does, so that what is half-written goes away.
-
-    For a command of its own: where another handler is set, or outside the main thread, nothing
-    changes.
-
-    Example:
-        >>> with tidied_when_terminated():
-        ...     signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        False
-    """
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    # The status as a shell has it of a process that the signal has ended.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-@contextlib.contextmanager
 def folder_to_itself(folder: Path) -> Iterator[None]:
     """Let one process at a time be in a block, where the system can lock a folder.
 
@@ -214,12 +188,8 @@ def _name_beside(place: Path, suffix: str = "") -> Path:
     """Return a free name that tells which process of which machine writes there."""
     short = len(os.fsencode(place.name)) < 180
     name = place.name if short else f"{zlib.crc32(bytes(place)):08x}"
-    writer = f"{_machine()}-{os.getpid()}-{os.urandom(4).hex()}"
+    writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return place.with_name(f".{name}.{_MARK}-{writer}{suffix}")
-
-
-def _machine() -> str:
-    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def remove_behind(folder: Path, place: Path) -> None:
@@ -244,7 +214,7 @@ def remove_behind(folder: Path, place: Path) -> None:
 
 def remove_litter(folder: Path) -> None:
     """Remove what killed runs of this machine left, after bringing back what they moved aside."""
-    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_machine()}-(\d+)-[0-9a-f]{{8}}(\..*)?")
+    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
         names = [entry.name for entry in os.scandir(folder)]

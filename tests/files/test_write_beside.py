@@ -194,7 +194,7 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
     monkeypatch.setattr(module, "_TIDIED", {tmp_path})
     with write_beside(tmp_path / "other") as living:
         monkeypatch.setattr(module, "_TIDIED", set())
-        monkeypatch.setattr(module, "_machine", lambda: "0" * 8)
+        monkeypatch.setattr(module, "_MACHINE", "0" * 8)
         write_whole(tmp_path / "a.txt", "new")
         assert (tmp_path / litter).exists()  # of another machine, for all that is known
         monkeypatch.undo()
