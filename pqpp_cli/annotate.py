@@ -421,7 +421,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             text = table.to_csv(index=False) if style == "csv" else table.to_markdown(index=False)
             if style == "table":
                 text = f"{counts}\nanswers: {votes:,}\n\n{text}" if people else f"{counts}\n"
-        emit(text, self.output)
+        emit(text, self.output, style)
 
 
 def _row_of(db: Any, person: Any, row: Any) -> dict[str, Any]:

@@ -230,7 +230,7 @@ class BenchPredictors(Compared):
             asked = (self.predictors, self.targets, self.scores)
             results, notes = generalise(*place, *asked, sys.stderr.isatty())
             note(*notes)
-            return emit(format_generalisation(self.style, results), self.output)
+            return emit(format_generalisation(self.style, results), self.output, self.style)
         run = self._run()
         note(*run.builds.notes)
         beside = self.table == "main" and self.published
@@ -238,7 +238,7 @@ class BenchPredictors(Compared):
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
             text += f"\n\n{NOTE}"
-        emit(text, self.output)
+        emit(text, self.output, self.style)
         if self.eval_results:
             from pqpp_models.bench.leaderboard import write_results
 

@@ -172,6 +172,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **about: Any) -> None:
         about["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**about, allow_abbrev=False)
+        self.color = False  # whose codes the door would show, from Python 3.14 on
 
     def _parse_optional(self, arg_string):
         """Take `-.csv` and `-:column`, which are standard input, for values as `-` is."""

@@ -101,10 +101,10 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         from pqpp_files.visible import visible
 
         status, lines = _told(error, kind)
-        for line in lines:
-            print(f"pqpp: error: {visible(line)}", file=sys.stderr)
-        try:  # standard output is given up where it takes no more
+        try:  # a stream that takes no more is given up
             sys.stdout.flush()
+            for line in lines:
+                print(f"pqpp: error: {visible(line)}", file=sys.stderr)
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return status

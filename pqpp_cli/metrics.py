@@ -155,7 +155,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             emit_columns(_by_query(result), style_of_file, self.by_query)
         if style == "json":  # null for what JSON has no word for, an undefined value
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
-            emit(json.dumps(known, indent=1), self.output)
+            emit(json.dumps(known, indent=1), self.output, style)
         else:
             emit((_tables_of_runs if self.runs else _table)(result), self.output)
 

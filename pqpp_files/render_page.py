@@ -42,10 +42,8 @@ def page_templates(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "figure": lambda value: "-" if value is None or value != value else f"{value:.3f}",
-        "how_many": how_many,
-    }
+    environment.filters["how_many"] = how_many
+    environment.filters["figure"] = lambda x: "-" if x is None or x != x else f"{x:.3f}"
     return environment
 
 

@@ -275,24 +275,28 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
-        if is_named or not is_full(error):
+        if is_named or not (number := is_full(error)):
             raise
-        remedy = "no space is left; make room, or name another place"
-        raise OSError(errno.ENOSPC, remedy, str(path)) from error
+        large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
+        remedy = large.get(number, "no space is left; make room, or name another place")
+        raise OSError(number, remedy, str(path)) from error
 
 
-def is_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or one that it came of, says that a disk is full.
+def is_full(error: BaseException | None) -> int:
+    """Return the number of an error, or of one that it came of, that says that a disk is full.
+
+    Also of one that says that a file may not be so large; 0 for other errors.
 
     Example:
-        >>> is_full(OSError(errno.ENOSPC, "No space left on device")), is_full(OSError("else"))
-        (True, False)
+        >>> is_full(OSError(errno.EFBIG, "File too large")) == errno.EFBIG, is_full(OSError("else"))
+        (True, 0)
     """
     seen: list[BaseException] = []  # an error may come of one that came of it
     while error is not None and error not in seen:
         seen.append(error)
-        number = getattr(error, "errno", None)
-        if number in _FULL or getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL:
-            return True
+        is_sqlite = getattr(error, "sqlite_errorcode", None) == _SQLITE_FULL
+        number = errno.ENOSPC if is_sqlite else getattr(error, "errno", 0)
+        if number in _FULL:
+            return number
         error = error.__cause__ or error.__context__
-    return False
+    return 0

@@ -85,14 +85,14 @@ class Shard:
         return {**told, "path": self.path.rpartition("/")[2]}
 
 
-def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = ()) -> list[Shard]:
+def find_shards(source: str, size: int = SIZE, numbered: Sequence[str] = ()) -> list[Shard]:
     """Cut an input into shards; the same input gives the same shards wherever it is asked.
 
     Args:
         source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
             `prompts/*.parquet`, a folder of such files or one that `datasets` has saved; also with
             `hf://` before. The cells of CSV are text.
-        size: The most rows of a shard, 100,000 if left out; no shard spans two files.
+        size: The most rows of a shard; no shard spans two files.
         numbered: Columns that may name rows; where the input has none of them the first one is
             there and has their numbers.
 
@@ -109,7 +109,6 @@ def find_shards(source: str, size: int | None = None, numbered: Sequence[str] = 
         >>> [(shard.name, shard.start, shard.rows) for shard in find_shards(str(path), 2)]
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
-    size = SIZE if size is None else size
     shapes = {path: _shape_of(path) for path in _files_of(source)}
     common = _common_schema({path: schema for path, (schema, _, _) in shapes.items()})
     is_named = not numbered or not set(common.names).isdisjoint(numbered)

@@ -124,14 +124,13 @@ def _tasks_do(
 ) -> Iterator[tuple[Shard, int | None]]:
     """Do as many shards at once as there are places; gives each as it is done."""
     places, left, running = _places(ray, options), iter(todo), dict[Any, Shard]()
-    places = min(places, workers or places)
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
     do = ray.remote(**needed, max_retries=_RETRIES, max_calls=0)(_do)
     held = ray.put(work)
     try:
         while True:
-            for shard in itertools.islice(left, places - len(running)):
+            for shard in itertools.islice(left, min(places, workers or places) - len(running)):
                 running[do.remote([held], shard)] = shard
             if not running:
                 return
