@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+OLDEST := .venv-oldest
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 SOURCES := setup.cfg setup.py pyproject.toml constraints.txt $(shell find pqpp.py pqpp_* training hub_cards -type f -not -name '*.pyc')
 CHECKED := pqpp.py pqpp_autoload.py setup.py $(wildcard pqpp_*/) benchmarks tests training docs/conf.py docs/one_loop.py docs/site_parts
@@ -12,7 +13,7 @@ VERSION := $(shell sed -n 's/^version = //p' setup.cfg)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all gallery fuzz bench docs lint format texts clean
+.PHONY: help demo test test-all oldest gallery fuzz bench docs lint format texts clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -25,6 +26,13 @@ test: $(VENV)/test-installed  ## the tests, without the slow ones
 
 test-all: $(VENV)/test-installed  ## all tests, properties on new examples
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 --dist worksteal tests
+
+oldest:  ## the quick tests with all dependencies at the oldest versions that setup.cfg admits
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
+	  '.[test,models,apps,demo,annotate,postgresql,assess]'
+	$(OLDEST)/bin/pytest -n 2 --dist worksteal -m "not slow" tests
 
 gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 15 CPU minutes, and pqpp-gallery/gallery.html of what it says
 	$(BIN)/python benchmarks/rahf_learning.py --only all --folder pqpp-gallery --output pqpp-gallery/figures.md \
@@ -61,7 +69,7 @@ texts:  ## bring the texts of pages and their translations up to date
 	  -i $(TEXTS)/messages.pot -l `basename $$file .po` -o $$file || exit 1; done
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) build docs/_build docs/made *.egg-info pqpp-demo pqpp-gallery .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build docs/_build docs/made *.egg-info pqpp-demo pqpp-gallery .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

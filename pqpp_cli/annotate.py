@@ -17,7 +17,6 @@ from pqpp_cli.output import emit
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -104,7 +103,7 @@ class AnnotateBackup(StudyFile, Command):
 
             place = backup(store, self.output)
         size = f"{place.stat().st_size:,} bytes"
-        print(visible(f"written: {place} ({size}; the images are not in it)"))
+        print(f"written: {place} ({size}; the images are not in it)")
 
 
 class AnnotateDemo(Command):
@@ -152,7 +151,7 @@ class AnnotateExport(StudyFile, Command):
             from pqpp_annotation.export import export_study
 
             for line in export_study(store, self.output, self.format):
-                print(visible(line))
+                print(line)
 
 
 _OWNER_DAYS, _TRY_DAYS = 365, 1
@@ -232,7 +231,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
                     ("trial", "to try it", _TRY_DAYS),
                 )
             ]
-        print(visible(f"made: {place} and {study.database} ({counts})"))
+        print(f"made: {place} and {study.database} ({counts})")
         print(f"next: pqpp annotate serve {place}")
         print(f"your own view: {links[0]}")
         print(f"to try it:     {links[1]}")
@@ -319,7 +318,7 @@ class AnnotateInvite(StudyFile, Address, Command):
                 for link in all_links(store):
                     state = link.state(store.clock())
                     state = "shared" if link.is_shared and state == "open" else state
-                    print(visible(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}"))
+                    print(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}")
             else:
                 count = 1 if self.shared else self.count
                 rows = []
@@ -411,7 +410,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
             text = table.to_csv(index=False) if style == "csv" else table.to_markdown(index=False)
             if style == "table":
                 text = f"{counts}\nanswers: {votes:,}\n\n{text}" if people else f"{counts}\n"
-        emit(text, self.output)
+        emit(text, self.output, style)
 
 
 def _row_of(db: Any, person: Any, row: Any) -> dict[str, Any]:

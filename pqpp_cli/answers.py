@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tabulate import MIN_PADDING, tabulate
+
+from pqpp_files.visible import markdown_cell, visible
+
 if TYPE_CHECKING:
     from pqpp_models.explain.explanation import Explanation
     from pqpp_models.verdict.verdict import PromptVerdict
@@ -13,9 +17,6 @@ _LEAST = 24
 """Characters of a prompt in a table, be the terminal as narrow as it may."""
 _DEVIATION = "_deviation"
 _NO_PHRASE = "nothing can be left out of it"
-_SIGNS = ((1, "raises"), (-1, "lowers"))
-_COLOURS = {1: "30;48;5;110", 0: "4", -1: "30;48;5;215"}
-"""What a terminal shows a phrase in that raises, does not change and lowers a prediction."""
 _RANKS = len("  people  captions  ")
 
 
@@ -27,10 +28,6 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     """
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
-    from tabulate import tabulate
-
-    from pqpp_files.visible import markdown_cell, visible
-
     is_markdown = style == "markdown"
     cell = markdown_cell if is_markdown else visible
     rows = []
@@ -55,7 +52,6 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
 def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> str:
     """Return the verdict on one prompt, and what `predicted_columns` returned for it, in lines."""
     from pqpp_datasets.target_columns import readable_words
-    from pqpp_files.visible import visible
 
     targets, _ = _targets_in(columns)
     lines = [
@@ -78,10 +74,6 @@ def format_answers(style: str, columns: dict, far_means: str, width: int | None)
     Args:
         width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
     """
-    from tabulate import MIN_PADDING, tabulate
-
-    from pqpp_files.visible import markdown_cell, visible
-
     targets, deviations = _targets_in(columns)
     header = ["prompt"]
     table = []
@@ -118,9 +110,6 @@ def format_answers(style: str, columns: dict, far_means: str, width: int | None)
 
 def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     """Return what each phrase changes, a `table` or one in `markdown` for each prompt."""
-    from tabulate import tabulate
-
-    from pqpp_files.visible import markdown_cell, visible
     from pqpp_models.explain.explanation import NOTE
 
     cell, form = (markdown_cell, "github") if style == "markdown" else (visible, "simple")
@@ -132,28 +121,6 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
         header = ("phrase", f"change of {explained.target}")
         parts += [prompt, tabulate(rows, header, **look)] if rows else [f"{prompt}: {_NO_PHRASE}"]
     return "\n\n".join([*parts, f"change: {NOTE}"])
-
-
-def in_colours(explanations: Sequence[Explanation]) -> str:
-    """Return prompts for a terminal, phrases in colours with what they change."""
-    from pqpp_files.visible import visible
-    from pqpp_models.explain.explanation import NOTE
-
-    lines = []
-    for explained in explanations:
-        line = ""
-        for text, change in explained.pieces():
-            shown = visible(text, "\n\t")
-            if change is not None:
-                strength = explained.strength(change)
-                colour = _COLOURS[(strength > 0) - (strength < 0)]
-                shown = f"\x1b[{colour}m{shown}\x1b[0m\x1b[2m{change:+z.2f}\x1b[0m"
-            line += shown
-        none = "" if explained.changes else f": {_NO_PHRASE}"
-        lines.append(" ".join(line.split()) + none)
-    raises, lowers = (f"\x1b[{_COLOURS[sign]}m{word}\x1b[0m" for sign, word in _SIGNS)
-    target = explanations[0].target if explanations else ""
-    return "\n".join([*lines, "", f"{raises} and {lowers} {target}; numbers: {NOTE}", ""])
 
 
 def _targets_in(columns: dict) -> tuple[list[str], list[list[float | None]]]:

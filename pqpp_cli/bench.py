@@ -14,7 +14,6 @@ from pqpp_cli.output import emit, note
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
 from pqpp_files.options.option import NEEDED, option
-from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from pqpp_models.bench.run import BenchRun
@@ -214,7 +213,7 @@ class BenchPredictors(Compared):
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
             text += f"\n\n{NOTE}"
-        emit(text, self.output)
+        emit(text, self.output, self.style)
         if self.eval_results:
             from pqpp_models.bench.leaderboard import write_results
 
@@ -328,7 +327,7 @@ class BenchRouting(FigureTables, Compared):
         if self.plot:
             with write_beside(self.plot) as beside:
                 plot_routing(table, beside)
-            print(f"written: {visible(self.plot)}", file=sys.stderr)
+            print(f"written: {self.plot}", file=sys.stderr)
 
 
 class BenchVistar(FigureTables, Command):

@@ -128,7 +128,7 @@ class Group(Options):
             raise PqppError(f"give one of {ways}, got {came}")
 
     def holds(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may be, and so replace; see `file_kind`."""
+        """Return the kinds of file that an output may be, and so replace."""
         field = next(f for f in fields_of(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
@@ -157,6 +157,10 @@ class Command(Group):
         <BLANKLINE>
         a higher score means a harder prompt
     """
+
+    max_bytes: int | None = option(
+        None, "of an input that is piped or packed, as read (default: 1 GiB)", least=1
+    )
 
     def check_paths(self) -> None:
         """Spell `~` out, and refuse outputs that could not be written or are an input."""

@@ -114,7 +114,9 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
         description="Predict and evaluate how well prompts do in image generation and retrieval.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--version", action=_Version, help="print the version and exit")
+    parser.add_argument(
+        "--version", action="store_true", default=argparse.SUPPRESS, help="print the version"
+    )
     _add_commands(parser, (), words)
     return parser
 
@@ -170,6 +172,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **about: Any) -> None:
         about["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**about, allow_abbrev=False)
+        self.color = False  # whose codes the door would show, from Python 3.14 on
 
     def _parse_optional(self, arg_string):
         """Take `-.csv` and `-:column`, which are standard input, for values as `-` is."""
@@ -226,16 +229,3 @@ class Parser(argparse.ArgumentParser):
             names = [name.strip("'") for name in known.split(", ")]
             message = f"{argument} {value!r} is unknown; {did_you_mean(value, names)}"
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
-
-
-class _Version(argparse.Action):
-    """Looks the version up only when it is asked for: reading metadata takes time."""
-
-    def __init__(self, option_strings, **options):
-        super().__init__(option_strings, **{**options, "dest": argparse.SUPPRESS}, nargs=0)
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        from importlib.metadata import version
-
-        print(f"pqpp {version('pqpp')}", flush=True)
-        parser.exit()

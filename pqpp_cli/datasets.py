@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tabulate import tabulate
+
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations
+from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations, sound_encoder
 from pqpp_cli.output import emit, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -63,8 +65,6 @@ class DatasetsList(Command):
 
     def run(self) -> None:
         """Print them as a table."""
-        from tabulate import tabulate
-
         from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
         from pqpp_datasets.export.describe import size_of
 
@@ -143,8 +143,8 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
         else:
             texts = [captions[row] for row in written]
-            progress = sys.stderr.isatty()
-            embeddings = select.embed_captions(texts, self.encoder or "", progress=progress)
+            encoder, progress = sound_encoder(self.encoder or ""), sys.stderr.isatty()
+            embeddings = select.embed_captions(texts, encoder, progress=progress)
         rows = select.select_captions(embeddings, self.count, self.seed)
         chosen = [(written[row], captions[written[row]]) for row in rows]
         if self.format == "json":
@@ -152,7 +152,7 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         else:
             # A caption may hold line breaks; here a line is a caption.
             lines = [" ".join(text.split()) for _, text in chosen]
-        emit("\n".join(lines), self.output)
+        emit("\n".join(lines), self.output, self.format)
 
     def _captions(self) -> list[str]:
         from pqpp_models.prompt_file import read_texts
@@ -184,8 +184,6 @@ class DatasetsShow(Command):
 
     def run(self) -> None:
         """Describe it and print that."""
-        from tabulate import tabulate
-
         from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
         from pqpp_datasets.export.describe import describe_benchmark, describe_folder
 

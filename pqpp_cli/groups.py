@@ -48,6 +48,17 @@ def json_or_text(text: str) -> Any:
         return text
 
 
+def sound_encoder(name: str) -> str:
+    """Return the folder of a pretrained encoder; one that cannot be had or is unsafe is refused."""
+    from pqpp_backbones.foreign import check_foreign
+    from pqpp_backbones.pretrained import WHOLE
+    from pqpp_hub.pull import pull_files
+
+    folder = expanded(name) if expanded(name).is_dir() else pull_files(name, WHOLE)
+    check_foreign(folder)
+    return str(folder)
+
+
 class Targets(Group):
     """What is predicted, compared or learned."""
 
@@ -244,7 +255,7 @@ class FigureTables(Tables):
         from pqpp_cli.output import emit
         from pqpp_files.figures import figures_page, figures_text
 
-        emit(figures_text(self.style, tables, notes), self.output)
+        emit(figures_text(self.style, tables, notes), self.output, self.style)
         if self.report:
             emit(figures_page(title, tables, notes), self.report)
 
@@ -350,7 +361,7 @@ class Shards(Group):
             self.workers,
             sys.stderr.isatty(),
             engine=self.engine or "local",
-            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0, self.workers),
+            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0),
         )
         text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
         text += f", {done.skipped} were there" if done.skipped else ""

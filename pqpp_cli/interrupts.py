@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: one line, and what is half-written goes away.
+"""Ctrl-C and SIGTERM at any moment: what is half-written goes away, and Ctrl-C is one line.
 
 While Python and we import, and while the interpreter ends, nothing is half-written: the process
 leaves at once. In between an interrupt is an error, so that work is tidied.
@@ -25,9 +25,10 @@ def arm() -> None:
 
 
 class AtWork:
-    """A block in which Ctrl-C is a KeyboardInterrupt; what it was comes back behind it.
+    """A block in which Ctrl-C and SIGTERM are errors, so that what is half-written goes away.
 
-    Nothing changes outside the main thread, or where somebody else minds the signal.
+    What minded the signals comes back behind it. Nothing changes outside the main thread, or where
+    somebody else minds them.
 
     Attributes:
         is_interrupted: Whether Ctrl-C came; imports of libraries make other errors of it.
@@ -40,25 +41,29 @@ class AtWork:
 
     def __init__(self) -> None:
         self.is_interrupted = False
-        self._before: object = None
+        self._before: dict[int, object] = {}
 
     def __enter__(self) -> "AtWork":
-        before = _signal.getsignal(_NUMBER)
-        if before in (_leave, _signal.default_int_handler):
-            try:
-                _signal.signal(_NUMBER, self._raise)
-                self._before = before
-            except ValueError:  # not the main thread
-                pass
+        for number, raised in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._end)):
+            before = _signal.getsignal(number)
+            if before in (_leave, _signal.default_int_handler, _signal.SIG_DFL):
+                try:
+                    _signal.signal(number, raised)
+                    self._before[number] = before
+                except ValueError:  # not the main thread
+                    pass
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            _signal.signal(_NUMBER, self._before)
+        for number, before in self._before.items():
+            _signal.signal(number, before)
 
-    def _raise(self, *_: object) -> None:
+    def _interrupt(self, *_: object) -> None:
         self.is_interrupted = True
         raise KeyboardInterrupt
+
+    def _end(self, number: int, _: object) -> None:
+        raise SystemExit(128 + number)  # as a shell has it of a process that the signal has ended
 
 
 def _leave(*_: object) -> None:

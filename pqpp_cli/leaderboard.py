@@ -65,7 +65,7 @@ class Leaderboard(Tables, Command):
         board = leaderboard(*place, self.models, self.verify, sys.stderr.isatty())
         note(*board.notes)
         text = format_results(self.style, board.run.results, board.published, with_intervals=True)
-        emit(text, self.output)
+        emit(text, self.output, self.style)
         if self.report:
             emit(board.page(), self.report)
         if self.space:

@@ -68,7 +68,12 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         if not words:
             print(_FIRST)
             return 0
-        words = {"help": [*words[1:], "--help"], "version": ["--version"]}.get(words[0], words)
+        if words[0] in ("version", "--version"):
+            from importlib.metadata import version
+
+            print(f"pqpp {version('pqpp')}", flush=True)
+            return 0
+        words = [*words[1:], "--help"] if words[0] == "help" else words
         try:
             kind, flags = named(words)
         except SystemExit as left:  # of the parser, which has said why
@@ -76,11 +81,12 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             return int(left.code or 0)
         from pqpp_cli.output import quiet_libraries
         from pqpp_files.options.recipe import read_recipe
-        from pqpp_files.write_beside import tidied_when_terminated
 
         quiet_libraries()
-        with tidied_when_terminated():
-            read_recipe(kind, flags).run()
+        command = read_recipe(kind, flags)
+        if command.max_bytes:
+            os.environ["PQPP_MAX_BYTES"] = str(command.max_bytes)
+        command.run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -95,10 +101,10 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         from pqpp_files.visible import visible
 
         status, lines = _told(error, kind)
-        for line in lines:
-            print(f"pqpp: error: {visible(line)}", file=sys.stderr)
-        try:  # standard output is given up where it takes no more
+        try:  # a stream that takes no more is given up
             sys.stdout.flush()
+            for line in lines:
+                print(f"pqpp: error: {visible(line)}", file=sys.stderr)
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return status

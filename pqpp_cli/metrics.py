@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tabulate import tabulate
+
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import Push, ResultOptions, json_or_text
 from pqpp_cli.output import emit, emit_columns, note
@@ -152,7 +154,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             emit_columns(_by_query(result), style_of_file, self.by_query)
         if style == "json":  # null for what JSON has no word for, an undefined value
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
-            emit(json.dumps(known, indent=1), self.output)
+            emit(json.dumps(known, indent=1), self.output, style)
         else:
             emit((_tables_of_runs if self.runs else _table)(result), self.output)
 
@@ -172,8 +174,6 @@ _SHOWN = 50
 
 
 def _table(result: Mapping[str, Any]) -> str:
-    from tabulate import tabulate
-
     columns: dict[int, dict[str, list]] = {}
     counts = ""
     for key, value in result.items():
@@ -198,8 +198,6 @@ _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 def _tables_of_runs(result: Mapping[str, Any]) -> str:
     """Show the means with their intervals, and the comparisons."""
-    from tabulate import tabulate
-
     means = [
         ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
         for name, table in result.get("runs", {"": result}).items()
@@ -217,8 +215,6 @@ class MetricsList(Command):
 
     def run(self) -> None:
         """Print them as a table."""
-        from tabulate import tabulate
-
         from pqpp_metrics.registration import list_metrics, load_metric, metric_card
 
         rows = [

@@ -13,6 +13,7 @@ _QUIET = {
     "DIFFUSERS_VERBOSITY": "error",
     "HF_HUB_VERBOSITY": "error",
 }
+_DATA = ("csv", "json", "jsonl", "text")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
@@ -53,24 +54,25 @@ class _Notes(logging.Handler):
             print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
 
 
-def emit(text: str | bytes, output: str | None, is_secret: bool = False) -> None:
+def emit(text: str, output: str | None, style: str = "table", is_secret: bool = False) -> None:
     """Print a text, or write it to the file `output` beside the old one and rename it.
 
     Args:
-        text: What to write; a final newline is added to a text where there is none.
-        output: A path, or None for standard output; bytes need a path.
+        text: What to write; a final newline is added where there is none.
+        output: A path, or None for standard output.
+        style: What it is. A program gets data (csv, json, jsonl, text) as they are; of all else,
+            and at a terminal, control characters are seen and do nothing.
         is_secret: Whether the file's owner alone may read it.
     """
-    if isinstance(text, str) and not text.endswith("\n"):
-        text += "\n"
+    text = text if text.endswith("\n") else text + "\n"
     if output is None:
-        assert isinstance(text, str)
-        show(text)
+        is_data = style in _DATA and not sys.stdout.isatty()
+        (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
         return
     from pqpp_files.write_beside import write_whole
 
     write_whole(output, text, is_secret)
-    print(f"written: {visible(str(output))}", file=sys.stderr)
+    print(f"written: {visible(output)}", file=sys.stderr)
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
@@ -79,12 +81,11 @@ def emit_columns(columns: dict, style: str, output: str | None) -> None:
     from pqpp_files.write_table import table_text, write_parquet
 
     if style != "parquet":
-        text = table_text(style, columns)
-        return show(text) if output is None else emit(text, output)
+        return emit(table_text(style, columns), output, style)
     assert output is not None
     with write_beside(output) as beside:
         write_parquet(beside, columns)
-    print(f"written: {visible(str(output))}", file=sys.stderr)
+    print(f"written: {visible(output)}", file=sys.stderr)
 
 
 def note(*lines: str) -> None:
@@ -98,20 +99,3 @@ def width_of(output: str | None) -> int | None:
     if output is not None or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns
-
-
-def takes_colours(output: str | None) -> bool:
-    """Return whether a result goes to a terminal with colours, which nobody switched off."""
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return output is None and sys.stdout.isatty() and not is_plain
-
-
-def show(text: str, is_visible: bool = False) -> None:
-    """Print a text; a program is given what is, a terminal what can be seen.
-
-    Args:
-        text: What to print.
-        is_visible: Whether all its control characters are this project's own colours.
-    """
-    is_as_it_is = is_visible or not sys.stdout.isatty()
-    (getattr(sys.stdout, "stream", sys.stdout) if is_as_it_is else sys.stdout).write(text)

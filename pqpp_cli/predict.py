@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, show, takes_colours, width_of
+from pqpp_cli.output import emit, emit_columns, width_of
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -60,8 +60,7 @@ class Predict(
     like "4k", styles and artists are ignored, and listed in the column `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
-    the first target's prediction changes. The changes are exact and do not add up. A terminal with
-    colours marks the words of the prompt (NO_COLOR=1: a table).
+    the first target's prediction changes. The changes are exact and do not add up.
 
     Attributes:
         targets: Targets, like mean_hbpp; `pqpp models show NAME` lists them (default: all).
@@ -197,7 +196,6 @@ class Predict(
             format_explanations,
             format_question,
             format_verdicts,
-            in_colours,
         )
         from pqpp_models.predict import main_targets
         from pqpp_models.predictor import REFERENCE
@@ -227,12 +225,7 @@ class Predict(
             text += f"\n\n{others} targets of single models are not shown: use --target or --output"
         text += f"\n\n{predictor.direction}" if predictor.one_score else ""
         if self.explain:
-            explained = self._explained(predictor, prompts)
-            if self.style == "table" and takes_colours(self.output):
-                emit(text, None)
-                show("\n" + in_colours(explained), is_visible=True)
-                return
-            text += "\n\n" + format_explanations(self.style, explained)
+            text += "\n\n" + format_explanations(self.style, self._explained(predictor, prompts))
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+from tabulate import tabulate
+
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
 from pqpp_cli.output import emit, emit_columns, note, width_of
@@ -72,8 +74,6 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     def run(self) -> None:
         """Make a router, save it, and print who gets what."""
-        from tabulate import tabulate
-
         from pqpp_engines.route import Route, Router, Rule
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -129,8 +129,6 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
 
 def _table(columns: dict[str, list], width: int | None) -> str:
-    from tabulate import tabulate
-
     shown = {name: columns[name] for name in ("route", "reason", "prompt")}
     cells = [[visible(" ".join(cell.split())) for cell in column] for column in shown.values()]
     rows = zip(*cells, strict=True)

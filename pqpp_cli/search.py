@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
+from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards, sound_encoder
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
@@ -207,7 +207,8 @@ class SearchLabels(
         captions = read_table(self.captions, columns, remedy=remedy)
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
-        embed = partial(embed_captions, encoder=self.encoder or "", progress=sys.stderr.isatty())
+        encoder = sound_encoder(self.encoder) if self.encoder else ""
+        embed = partial(embed_captions, encoder=encoder, progress=sys.stderr.isatty())
         relevance = preliminary_relevance(
             texts,
             captions.texts(self.image_column),

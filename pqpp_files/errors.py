@@ -46,7 +46,7 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
 
 @contextlib.contextmanager
 def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
-    """Turn whatever a library raises in a block into one line; errors of ours pass.
+    """Turn what a library raises in a block into one line, but for ours and want of memory.
 
     Args:
         what: What is wrong, with the name of the file.
@@ -64,7 +64,7 @@ def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Ite
     """
     try:
         yield
-    except PqppError:
+    except (PqppError, MemoryError):
         raise
     except Exception as caught:
         reason = getattr(caught, "strerror", None) or in_a_line(caught, named=False)

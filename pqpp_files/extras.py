@@ -46,8 +46,9 @@ def install_command(extra: str) -> str:
         >>> install_command("models").startswith("pip install ")
         True
     """
-    where = _source()
-    if where is None:
+    origin = _direct_url()
+    where = "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))
+    if not where:
         return f"pip install 'pqpp[{extra}]'"
     if where.startswith("file:"):
         return f"pip install '.[{extra}]' in the folder that pqpp was installed from"
@@ -81,8 +82,9 @@ def pinned_requirements(*extras: str) -> list[str]:
         line = "the version of pqpp is unknown: it is not installed; run: pip install ."
         raise MissingExtraError(line) from None
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
-    commit = _direct_url().get("commit_id")
-    pinned = [f"{wanted} @ {_source()}@{commit}" if commit else f"{wanted}=={own.version}"]
+    origin = _direct_url()
+    place = "{vcs}+{url}@{commit_id}".format(**origin) if "commit_id" in origin else ""
+    pinned = [f"{wanted} @ {place}" if place else f"{wanted}=={own.version}"]
     for needed in map(Requirement, own.requires or []):
         if not needed.marker or any(needed.marker.evaluate({"extra": one}) for one in extras):
             with contextlib.suppress(metadata.PackageNotFoundError):
@@ -116,13 +118,6 @@ def needing(what: str, extra: str) -> Iterator[None]:
             raise  # a defect of ours, not a package that is lacking
         line = f"{what} needs {package}; run: {install_command(extra)}"
         raise MissingExtraError(line) from None
-
-
-def _source() -> str | None:
-    """Return the address that this package was installed from, None for a package index."""
-    origin = _direct_url()
-    address, vcs = origin.get("url"), origin.get("vcs")
-    return f"{vcs}+{address}" if vcs else address
 
 
 def _direct_url() -> dict[str, str]:

@@ -9,7 +9,6 @@ from pqpp_files.render_page import PARTS, BarCell, bar_table, render_page
 from pqpp_files.visible import markdown_cell, visible
 from pqpp_files.write_table import table_text
 
-FIGURE_STYLES = ("table", "markdown", "latex", "csv", "json")
 _FORMS = {"table": ("simple", "{}"), "markdown": ("github", "### {}\n"), "latex": ("latex", "% {}")}
 
 
@@ -36,7 +35,7 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
     """Return tables as text.
 
     Args:
-        style: One of `FIGURE_STYLES`.
+        style: table, markdown, latex, csv or json.
         tables: What to show.
         notes: Sentences below them; a CSV has none.
 

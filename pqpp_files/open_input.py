@@ -1,22 +1,23 @@
 """The bytes of an input that a user names: a file, packed or not, a pipe, or standard input."""
 
 import codecs
-import contextlib
 import gzip
 import io
+import os
 import re
 import sys
-import zlib
-from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, explained
+from pqpp_files.foreign.packed import check_size
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How such text begins."""
-_MOST = 1 << 30
+_MOST, _LITTLE, _RATIO = 1 << 30, 1 << 26, 100
+_BINARY = (".parquet", ".xlsx", ".dta")
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
@@ -34,13 +35,12 @@ def names_input(path: str | Path) -> bool:
 class Input:
     """Bytes that can be read as often as is needed.
 
-    What can be read only once, a pipe or standard input, is held in memory, at most a gibibyte.
-    What gzip packed is unpacked. Text in another encoding than UTF-8 is given as UTF-8: UTF-16 that
-    begins with its mark, and what `encoding` says.
+    What can be read only once, a pipe or standard input, is held in memory, and so is what gzip
+    packed; `most_unpacked` says how much. Text in another encoding than UTF-8 is given as UTF-8:
+    UTF-16 that begins with its mark, and what `encoding` says.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
-        check: Whether to `check` at once.
         encoding: Of the text, as Python calls it, where the caller has an option of that name.
         standard: What is read as standard input, in place of it.
 
@@ -63,7 +63,6 @@ class Input:
     def __init__(
         self,
         path: str | Path,
-        check: bool = True,
         encoding: str | None = None,
         standard: BinaryIO | None = None,
     ) -> None:
@@ -76,13 +75,10 @@ class Input:
         self._encoding = encoding
         by_name = "name its encoding, which is --encoding cp1252 where Excel wrote it"
         self.remedy = "convert the file" if encoding is None else by_name
-        self._is_utf_8 = self.suffix in (".parquet", ".xlsx", ".dta")
-        self._data: bytes | None = None  # of what can be read only once, or was in another encoding
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
             raise FileError(f"{self.name}: it is closed; pipe a file in, or name one")
-        if check:
-            self.check()
+        self.check()
 
     def check(self) -> None:
         """Raise a `FileError` unless there is such a file."""
@@ -91,61 +87,71 @@ class Input:
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
+    def most(self) -> int:
+        """Return how many bytes may be made of the file's own: see `most_unpacked`."""
+        return most_unpacked(self._path.stat().st_size if self._held is None else len(self._held))
+
     def open(self) -> Any:
-        """Return the bytes from the first on."""
-        if self._data is None and self.is_standard:
-            self._data = self._standard.read(_MOST + 1)
-        elif self._data is None and not self._path.is_file():
-            with self._path.open("rb") as pipe:
-                self._data = pipe.read(_MOST + 1)
-        if len(self._data or b"") > _MOST:
-            raise FileError(
-                f"{self.name}: more than {_MOST:,} bytes; give a file instead of a pipe"
-            )
-        if not self._is_utf_8:
-            with self._unpacked() as file:
-                first = file.read(2)
-            encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"
-            if codecs.lookup(encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
-                with self._unpacked() as file:
-                    content = file.read()
-                try:
-                    text = content.decode(encoding)
-                except UnicodeError as error:
-                    start = getattr(error, "start", 0)  # not every codec says where
-                    line = content[:start].decode(encoding, "ignore").count("\n") + 1
-                    raise FileError(
-                        f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
-                    ) from None
-                self._data = text.encode("utf-8", "surrogatepass")
-            elif b"\0" in first:
-                raise FileError(f"{self.name}, line 1: UTF-16 without its mark; {self.remedy}")
-            self._is_utf_8 = True
-        return self._unpacked()
-
-    def _unpacked(self) -> Any:
-        file: Any = self._path.open("rb") if self._data is None else io.BytesIO(self._data)
-        is_packed = file.read(2) == _PACKED
-        file.seek(0)
-        if not is_packed:
-            return file
-        packed = gzip.GzipFile(fileobj=file)
-        packed.myfileobj = file  # which is closed with it
-        return packed
-
-    def read(self) -> bytes:
-        """Return all bytes.
+        """Return the bytes from the first on.
 
         Raises:
-            FileError: It is damaged.
+            FileError: They are damaged, too many, or in another encoding.
         """
-        with self.explained(), self.open() as file:
+        return self._path.open("rb") if self._held is None else io.BytesIO(self._held)
+
+    @cached_property
+    def _held(self) -> bytes | None:
+        """What can be read only once, is packed, or in another encoding; None for other files."""
+
+        def bounded(file: Any, most: int) -> bytes:
+            content = file.read(most + 1)
+            check_size(len(content), self.name, most)
+            return content
+
+        data = None
+        if self.is_standard:
+            data = bounded(self._standard, most_unpacked(_MOST))
+        elif not self._path.is_file():
+            with self._path.open("rb") as pipe:
+                data = bounded(pipe, most_unpacked(_MOST))
+        with self._path.open("rb") if data is None else io.BytesIO(data) as file:
+            first, size = file.read(2), file.seek(0, 2)
+            file.seek(0)
+            if first == _PACKED:
+                with explained(f"{self.name}: a damaged gzip file", "copy it again"):
+                    data = bounded(gzip.GzipFile(fileobj=file), most_unpacked(size))
+                first = data[:2]
+        encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"
+        is_utf_8 = codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+        if self.suffix in _BINARY or (is_utf_8 and b"\0" not in first):
+            return data
+        if is_utf_8:
+            raise FileError(f"{self.name}, line 1: UTF-16 without its mark; {self.remedy}")
+        data = self._path.read_bytes() if data is None else data
+        try:
+            return data.decode(encoding).encode("utf-8", "surrogatepass")
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)  # not every codec says where
+            line = data[:start].decode(encoding, "ignore").count("\n") + 1
+            raise FileError(
+                f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
+            ) from None
+
+    def read(self) -> bytes:
+        """Return all bytes; raises as `open` does."""
+        with self.open() as file:
             return file.read()
 
-    @contextlib.contextmanager
-    def explained(self) -> Iterator[None]:
-        """Turn what is wrong with a packed file into one line."""
-        try:
-            yield
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FileError(f"{self.name}: a damaged gzip file ({error}); copy it again") from None
+
+def most_unpacked(packed: int) -> int:
+    """Return how many bytes may be made of those of a packed file.
+
+    A hundred times its own, at most a gibibyte, but 64 MiB and its own always. What the
+    environment says as PQPP_MAX_BYTES, where `--max-bytes` puts it, goes first.
+
+    Example:
+        >>> most_unpacked(10), most_unpacked(10**6), most_unpacked(10**9)
+        (67108864, 100000000, 1073741824)
+    """
+    most = max(packed, min(_MOST, max(_LITTLE, _RATIO * packed)))
+    return int(os.environ.get("PQPP_MAX_BYTES", most))

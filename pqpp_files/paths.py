@@ -4,6 +4,7 @@ The one gate for outputs is asked before work begins, so that nothing fails or i
 Nothing is created or changed here.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -142,7 +143,8 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
 
     Args:
         path: The file; it need not be there.
-        holds: The kinds of file that may be replaced, as `file_kind` names them.
+        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`,
+            by the first bytes. An empty file, or one that may not be read, is of any.
 
     Raises:
         FileError: It is of another kind.
@@ -152,32 +154,14 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ...paths.py is a file of another kind (text); ...
     """
-    place = expanded(path)
-    kind = file_kind(place) if place.is_file() else None
-    if kind is not None and kind not in holds:
-        raise FileError(f"{path} is a file of another kind ({kind}); name another file")
-
-
-def file_kind(path: str | os.PathLike[str]) -> str | None:
-    """Return what kind a file is of by its first bytes: `text`, `Parquet`, `PNG`, ... or `binary`.
-
-    None for an empty file, which anything may replace, and for one that may not be read.
-
-    Example:
-        >>> file_kind(__file__)
-        'text'
-    """
-    try:
-        with Path(path).open("rb") as file:
+    place, head = expanded(path), b""
+    if place.is_file():
+        with contextlib.suppress(OSError), place.open("rb") as file:
             head = file.read(4096)
-    except OSError:
-        return None
-    for sign, kind in _SIGNS.items():
-        if head.startswith(sign):
-            return kind
-    if b"\0" in head:
-        return "binary"
-    return "text" if head else None
+    plain = "binary" if b"\0" in head else "text"
+    kind = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), plain)
+    if head and kind not in holds:
+        raise FileError(f"{path} is a file of another kind ({kind}); name another file")
 
 
 def check_output_folder(

@@ -223,7 +223,7 @@ def read_columns(
         FileError: As of `read_table`, or a cell is a list or an object.
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
-    source = source_of(Input(path, False, encoding), (*columns, *outer), None, kinds)
+    source = source_of(Input(path, encoding), (*columns, *outer), None, kinds)
     cells = source.wanted_columns(as_written=True)
     say_assumed(source.path, *source.assumed)
     cells = inner_columns(cells, columns) if outer else cells

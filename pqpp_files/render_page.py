@@ -42,7 +42,8 @@ def page_templates(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"figure": _figure, "how_many": how_many}
+    environment.filters["how_many"] = how_many
+    environment.filters["figure"] = lambda x: "-" if x is None or x != x else f"{x:.3f}"
     return environment
 
 
@@ -126,7 +127,3 @@ def bar_table(
 
     facts = {"headings": headings, "rows": rows, "caption": caption, "sortable": sortable}
     return Markup(render_page(PARTS / "bar_table.html", **facts))
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None or value != value else f"{value:.3f}"

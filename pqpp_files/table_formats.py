@@ -19,6 +19,7 @@ from typing import Any
 from pqpp_files.errors import FileError, explained
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import BOM, parse_json, value_parser
+from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
 Columns = dict[str, list[Any]]
@@ -107,7 +108,7 @@ class Format(ABC):
     def _lines(self) -> Iterator[str]:
         """Give the lines as text."""
         encoding = "utf-8-sig"
-        with self.source.explained(), self.source.open() as file:
+        with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 try:
                     text = line.decode(encoding, self.errors)
@@ -292,7 +293,7 @@ class JsonLines(Format):
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines that are not blank, each with its number."""
-        with self.source.explained(), self.source.open() as file:
+        with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
                 if text:
@@ -367,6 +368,7 @@ class Parquet(Format):
             taken = self._take(
                 [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
             )
+            check_parquet(opened, taken, self.path, self.source.most())
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}
 
@@ -380,10 +382,21 @@ class Excel(Format):
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         with needing(f"reading {self.path}", "excel"):
+            import zipfile
+
             from openpyxl import load_workbook
         with explained(f"{self.path}: not an Excel file", "save it as CSV"):
-            book = load_workbook(io.BytesIO(self.source.read()), read_only=True, data_only=True)
-            tables = {sheet.title: below_titles(sheet.values) for sheet in book.worksheets}
+            content, most = self.source.read(), self.source.most()
+            with zipfile.ZipFile(io.BytesIO(content)) as parts:
+                check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
+            book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+
+            def bounded(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+                for number, row in enumerate(rows, 1):
+                    check_size(8 * len(row) * number, self.path, most)
+                    yield row
+
+            tables = {one.title: below_titles(bounded(one.values)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
@@ -450,10 +463,9 @@ def source_of(
         FileError: There is no such file, it is a folder, or its name says another format.
     """
     kinds = kinds or list(FORMATS)
-    source = source if isinstance(source, Input) else Input(source, check=False)
+    source = source if isinstance(source, Input) else Input(source)
     suffix = source.suffix
     if not suffix or (suffix == ".txt" and ".txt" not in kinds):
-        source.check()
         found = _find_format(source.read())
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
@@ -461,7 +473,6 @@ def source_of(
             f"{source.name}: files of type {suffix!r} are not read; use one of "
             f"{', '.join(kind or 'no suffix' for kind in kinds)}"
         )
-    source.check()
     form = FORMATS[suffix](source, wanted, plain)
     if not (source.suffix or source.is_standard or suffix == ""):
         form.assumed[suffix] = None

@@ -11,10 +11,7 @@ import os
 import platform
 import re
 import shutil
-import signal
 import stat
-import sys
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +22,7 @@ from pqpp_files.paths import behind_links, check_output_folder, expanded
 _MARK = "pqpp"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TIDIED: set[Path] = set()
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 @contextlib.contextmanager
@@ -157,30 +155,6 @@ def whole_folder(
 
 
 @contextlib.contextmanager
-def tidied_when_terminated() -> Iterator[None]:
-    """Let SIGTERM end a block as an exception does, so that what is half-written goes away.
-
-    For a command of its own: where another handler is set, or outside the main thread, nothing
-    changes.
-
-    Example:
-        >>> with tidied_when_terminated():
-        ...     signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-        False
-    """
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    # The status as a shell has it of a process that the signal has ended.
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-@contextlib.contextmanager
 def folder_to_itself(folder: Path) -> Iterator[None]:
     """Let one process at a time be in a block, where the system can lock a folder.
 
@@ -213,12 +187,8 @@ def _name_beside(place: Path, suffix: str = "") -> Path:
     """Return a free name that tells which process of which machine writes there."""
     short = len(os.fsencode(place.name)) < 180
     name = place.name if short else f"{zlib.crc32(bytes(place)):08x}"
-    writer = f"{_machine()}-{os.getpid()}-{os.urandom(4).hex()}"
+    writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return place.with_name(f".{name}.{_MARK}-{writer}{suffix}")
-
-
-def _machine() -> str:
-    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def remove_behind(folder: Path, place: Path) -> None:
@@ -243,7 +213,7 @@ def remove_behind(folder: Path, place: Path) -> None:
 
 def remove_litter(folder: Path) -> None:
     """Remove what killed runs of this machine left, after bringing back what they moved aside."""
-    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_machine()}-(\d+)-[0-9a-f]{{8}}(\..*)?")
+    left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
         names = [entry.name for entry in os.scandir(folder)]
@@ -304,24 +274,28 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
-        if is_named or not is_full(error):
+        if is_named or not (number := is_full(error)):
             raise
-        remedy = "no space is left; make room, or name another place"
-        raise OSError(errno.ENOSPC, remedy, str(path)) from error
+        large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
+        remedy = large.get(number, "no space is left; make room, or name another place")
+        raise OSError(number, remedy, str(path)) from error
 
 
-def is_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or one that it came of, says that a disk is full.
+def is_full(error: BaseException | None) -> int:
+    """Return the number of an error, or of one that it came of, that says that a disk is full.
+
+    Also of one that says that a file may not be so large; 0 for other errors.
 
     Example:
-        >>> is_full(OSError(errno.ENOSPC, "No space left on device")), is_full(OSError("else"))
-        (True, False)
+        >>> is_full(OSError(errno.EFBIG, "File too large")) == errno.EFBIG, is_full(OSError("else"))
+        (True, 0)
     """
     seen: list[BaseException] = []  # an error may come of one that came of it
     while error is not None and error not in seen:
         seen.append(error)
-        number = getattr(error, "errno", None)
-        if number in _FULL or getattr(error, "sqlite_errorcode", None) == 13:  # of SQLite
-            return True
+        is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL
+        number = errno.ENOSPC if is_sqlite else getattr(error, "errno", 0)
+        if number in _FULL:
+            return number
         error = error.__cause__ or error.__context__
-    return False
+    return 0

@@ -13,7 +13,6 @@ from typing import Any
 from pqpp_files.errors import explained
 
 _INNER = (list, tuple, dict)
-STYLES = ("csv", "json", "jsonl", "parquet")
 
 
 def table_text(style: str, columns: Mapping[str, Sequence[Any]]) -> str:

@@ -58,17 +58,6 @@ def card_names() -> list[str]:
     return sorted(name for name in names if "/_" not in f"/{name}")
 
 
-def template_text(name: str) -> str:
-    """Return the text of a template as it is written.
-
-    Example:
-        >>> "sample" in template_text("datasets/sample")
-        True
-    """
-    environment = _environment()
-    return environment.loader.get_source(environment, f"{name}.md")[0]
-
-
 @cache
 def _environment() -> Any:
     import jinja2
@@ -84,7 +73,11 @@ def _environment() -> Any:
         keep_trailing_newline=True,
         finalize=_in_line,
     )
-    environment.filters |= {"yaml": _yaml, "block": _block, "listed": _listed, "figure": _figure}
+    environment.filters |= {"yaml": _yaml, "listed": _listed}
+    environment.filters["figure"] = lambda value: "" if value is None else f"{value:.3f}"
+    environment.filters["block"] = lambda value: Markup(
+        _INVISIBLE.sub("", str(value)).replace("```", "'''")
+    )
     return environment
 
 
@@ -93,20 +86,11 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in numbers.items())
 
 
-def _figure(value: float | None) -> str:
-    """Return a figure with three decimals, nothing for one that is not known."""
-    return "" if value is None else f"{value:.3f}"
-
-
 def _in_line(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
     text = _INVISIBLE.sub("", re.sub(r"\s+", " ", str(value)))
     return Markup(text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'"))
-
-
-def _block(value: Any) -> Markup:
-    return Markup(_INVISIBLE.sub("", str(value)).replace("```", "'''"))
 
 
 def _yaml(value: Any) -> Markup:

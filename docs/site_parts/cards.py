@@ -86,13 +86,13 @@ def _family(family: str) -> str:
 
 def _unshipped(name: str) -> str:
     """Return what a kind of checkpoint is: the words of its card that no training fills in."""
-    from pqpp_hub.card import card_names, template_text
     from pqpp_models.registry import NOTES
 
     about, needs = NOTES[name]
     parts = [f"# {name}\n", f"{about[0].upper()}{about[1:]}."]
     parts += [f"It needs {needs}."] * bool(needs)
-    template = template_text(f"predictors/{name}") if f"predictors/{name}" in card_names() else ""
+    card = ROOT / f"hub_cards/predictors/{name}.md"
+    template = card.read_text("utf-8") if card.is_file() else ""
     notes = _TOLD.findall(template)
     parts += [f"\n{about or how}" for about, how in notes if "{{" not in about + how]
     return "\n".join(parts) + "\n"

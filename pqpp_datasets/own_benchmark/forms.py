@@ -61,7 +61,7 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
     if columns is not None:  # what else the user names is read, too
         columns = (*columns, *options.columns.values())
     try:
-        source = source_of(Input(path, False, options.encoding), columns, None, _TABLES)
+        source = source_of(Input(path, options.encoding), columns, None, _TABLES)
         cells = source.columns(as_written=True)
         records = [
             {**dict(zip(cells, row, strict=True)), ROW: n}

@@ -161,8 +161,8 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         if (reason := reason_behind(error)) is None:
             raise
         raise BenchmarkError(f"the dataset {place} {reason}") from None
-    except ValueError as error:  # a subset or split that is not there
-        reason = in_a_line(error, named=False)
-        raise BenchmarkError(f"{place} cannot be loaded ({reason}); name another") from None
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{place} holds different columns; name one subset") from None
+    except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
+        raise BenchmarkError(f"{place} cannot be loaded ({reason}); name another") from None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError
+from pqpp_files.errors import FileError, PqppError, explained
 from pqpp_files.foreign.json_values import read_bounded
 
 _MOST_BYTES = 1_000_000
@@ -69,8 +69,5 @@ def parse_yaml(
                 raise yaml.YAMLError("it holds an alias")
             return super().compose_node(parent, index)
 
-    try:
+    with explained(f"{name} is not YAML", "check its form", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)
-    # 5,000 digits are a ValueError, and dates, marks and tags make others of pyyaml.
-    except Exception as caught:
-        raise error(f"{name} is not YAML ({type(caught).__name__}); check its form") from None

@@ -69,8 +69,8 @@ def option(
             user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is looked
             at when the options are made, before anything takes long.
         endings: Those that an output file may have.
-        holds: What kinds of file an output may be, as `pqpp_files.paths.file_kind` names them: that
-            of its ending, else the first; text if nothing is said.
+        holds: What kinds of file an output may be, as `refuse_other_kind` names them: that of its
+            ending, else the first; text if nothing is said.
         metavar: What stands behind the flag in `--help`.
         also: Other names that mean the same.
         word: True where it stands in a command without a flag, "too" where it may.

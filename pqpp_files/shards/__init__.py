@@ -1,6 +1,5 @@
 """Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
 
-from pqpp_files.shards.cells import all_utf_8 as all_utf_8
 from pqpp_files.shards.cells import cell_texts as cell_texts
 from pqpp_files.shards.cells import ids_of as ids_of
 from pqpp_files.shards.cut import Shard as Shard
@@ -9,7 +8,6 @@ from pqpp_files.shards.cut import hold_shards as hold_shards
 from pqpp_files.shards.cut import launched_share as launched_share
 from pqpp_files.shards.cut import share_of as share_of
 from pqpp_files.shards.ray_engine import RayOptions as RayOptions
-from pqpp_files.shards.run import ENGINES as ENGINES
 from pqpp_files.shards.run import ERROR as ERROR
 from pqpp_files.shards.run import MANIFEST as MANIFEST
 from pqpp_files.shards.run import ShardsDone as ShardsDone

@@ -71,8 +71,7 @@ def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     import pyarrow as pa
 
     if column in table.column_names and pa.types.is_integer(table[column].type):
-        place = table.column_names.index(column)
-        table = table.set_column(place, column, table[column].cast(pa.string()))
+        table = table.drop([column]).append_column(column, table[column].cast(pa.string()))
     ids, errors = cell_texts(table, column)
     seen: set[str] = set()
     for row, row_id in enumerate(ids):

@@ -35,17 +35,15 @@ class RayOptions:
         address: Of the cluster, as `ray.init` takes it; a new one on this machine if None.
         num_cpus: Of a task.
         num_gpus: Of a task, fractions too.
-        workers: The most tasks at once; as many as fit if None.
     """
 
     address: str | None = None
     num_cpus: float = 1.0
     num_gpus: float = 0.0
-    workers: int | None = None
 
 
 def done_on_ray(
-    work: Work, todo: Sequence[Shard], options: RayOptions
+    work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
     """Do shards on a cluster; gives each with what `Work.do` returns, as they are done.
 
@@ -61,7 +59,7 @@ def done_on_ray(
         work.store.url = str(resolved(work.store.url))
     with _cluster(options) as ray:
         try:
-            for shard, errors in _tasks_do(ray, work, todo, options):
+            for shard, errors in _tasks_do(ray, work, todo, options, workers):
                 # After a kill what a dead worker had done comes back as done by another.
                 yield shard, work.errors_of(shard) if errors is None else errors
         except Exception as error:  # whatever else comes is Ray's: a job's own is a cause
@@ -117,11 +115,11 @@ def _places(ray: Any, options: RayOptions) -> int:
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
         raise FileError(f"a task asks for {wanted}, the largest node has {most}; ask for less")
-    return min(fitting, options.workers or fitting)
+    return fitting
 
 
 def _tasks_do(
-    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions
+    ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
     """Do as many shards at once as there are places; gives each as it is done."""
     places, left, running = _places(ray, options), iter(todo), dict[Any, Shard]()
@@ -131,7 +129,7 @@ def _tasks_do(
     held = ray.put(work)
     try:
         while True:
-            for shard in itertools.islice(left, places - len(running)):
+            for shard in itertools.islice(left, min(places, workers or places) - len(running)):
                 running[do.remote([held], shard)] = shard
             if not running:
                 return

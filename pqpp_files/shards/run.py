@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from pqpp_files.shards.ray_engine import RayOptions
 
-ENGINES = ("local", "ray")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ERROR = "error"
 """The column in which a job says why a row could not be done; null for a good row."""
@@ -121,7 +120,7 @@ def run_shards(
     if engine == "ray":
         from pqpp_files.shards.ray_engine import RayOptions, done_on_ray
 
-        done = done_on_ray(work, todo, ray or RayOptions(workers=workers))
+        done = done_on_ray(work, todo, ray or RayOptions(), workers)
     else:
         done = _done_here(work, todo, workers or 1)
     rows, left = (sum(shard.rows for shard in some) for some in (chosen, todo))

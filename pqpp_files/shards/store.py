@@ -15,7 +15,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, explained, in_a_line
 from pqpp_files.paths import check_output_folder, expanded
-from pqpp_files.write_beside import write_whole
+from pqpp_files.write_beside import folder_to_itself, write_whole
 
 
 class ShardStore:
@@ -97,16 +97,20 @@ class ShardStore:
     def put_new(self, name: str, content: bytes) -> bool:
         """Write an output whole; tell whether it was new, where another wrote it meanwhile.
 
-        Two that write at once are told apart where the store can do that (local folders take the
-        later one, which is equal).
+        Two that write at once are told apart where the store can do that.
         """
-        if not self.is_local:
-            with self._telling(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
-                try:
-                    self._files.pipe_file(name, content, mode="create")
-                except FileExistsError:
-                    return False
-                return True
+        if self.is_local:
+            Path(self.url).mkdir(parents=True, exist_ok=True)
+            with folder_to_itself(Path(self.url)):
+                if is_new := not self.has(name):
+                    self.put(name, content)
+            return is_new
+        with self._telling(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
+            try:
+                self._files.pipe_file(name, content, mode="create")
+            except FileExistsError:
+                return False
+            return True
         self.put(name, content)  # it knows no such mode
         return True
 

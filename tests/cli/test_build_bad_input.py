@@ -1,8 +1,5 @@
 """Bad input of `pqpp build`: one error or the stated rule, nothing half-written or replaced."""
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -64,27 +61,3 @@ def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
     assert "flagged: odd" in said and "1 of 121 prompts have no vote that counts, and no s" in said
     rows = [row for part in load_benchmark("left").values() for row in part]
     assert {row["prompt"] for row in rows if row["m_rate"] is None} == {"X"}
-
-
-KILLED = """
-import os, signal
-from pqpp_datasets.own_benchmark import write
-from pqpp_cli.main import main
-report = write.quality_report
-def killed(*args):
-    os.kill(os.getpid(), signal.{name})
-    return report(*args)
-write.quality_report = killed
-raise SystemExit(main(["build", "v.csv", "--scale", "likert5", "--output", "b"]))
-"""
-
-
-@pytest.mark.parametrize("name", [pytest.param("SIGKILL", marks=pytest.mark.daily), "SIGTERM"])
-def test_a_killed_build_leaves_what_was_there(kept, tmp_path, name):
-    file("v.csv", "Z,i,m,ann,5", "Z,i,m,bob,4")
-    command = [sys.executable, "-c", KILLED.format(name=name)]
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert done.returncode in (-getattr(signal, name), 128 + getattr(signal, name))
-    assert contents(tmp_path / "b") == kept
-    assert main(["build", "v.csv", "--scale", "likert5", "--output", "b"]) == 0
-    assert load_benchmark("b", split="train")["prompt"][:] == ["Z"]

@@ -2,9 +2,6 @@
 
 import csv
 import json
-import os
-import re
-import sys
 
 import pyarrow.parquet
 import pytest
@@ -36,27 +33,6 @@ def test_files_get_a_column(tmp_path, style):
         phrases, changes = ([part[key] for part in cell["changes"]] for key in ("phrase", "change"))
         assert phrases == [part.phrase for part in one.changes] and cell["target"] == "mean_rr"
         assert changes == pytest.approx([part.change for part in one.changes], abs=1e-5)
-
-
-def test_only_a_terminal_with_colours_gets_them(monkeypatch):
-    pty = pytest.importorskip("pty")
-    for name in ("NO_COLOR", "TERM"):
-        monkeypatch.delenv(name, raising=False)
-    command = (sys.executable, "-m", "pqpp", "predict", "a red dog on a mat\x07", "--explain")
-
-    def shown(*environment):
-        read = bytearray()
-
-        def keep(descriptor):
-            read.extend(chunk := os.read(descriptor, 1024))
-            return chunk
-
-        assert pty.spawn(("env", *environment, *command), keep) == 0
-        return read.decode()
-
-    text = shown("TERM=xterm")
-    assert re.search(r"a \x1b\[[\d;]+mred\x1b\[0m", text) and "\x07" not in text
-    assert "\x1b" not in shown("TERM=xterm", "NO_COLOR=1") + shown("TERM=dumb")
 
 
 def test_the_report_of_a_bench(tmp_path):

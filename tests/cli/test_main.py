@@ -79,6 +79,12 @@ def test_a_closed_or_full_output_is_one_line(words, tmp_path):
         assert done.stderr.count("\n") == 1 and "standard output" in done.stderr
 
 
+def test_a_status_needs_no_standard_error(tmp_path):
+    pqpp = Path(sys.executable).with_name("pqpp")
+    for words in ("predict --file nope.csv", "predict --nope"):
+        assert run(["bash", "-c", f"{pqpp} {words} 2>/dev/full"], tmp_path).returncode == 2
+
+
 def test_help_and_version_are_words_and_nothing_is_a_first_screen(capsys):
     shown = {}
     for words in ([], ["help"], ["--help"], ["version"], ["--version"], ["help", "predict"]):

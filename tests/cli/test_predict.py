@@ -185,6 +185,11 @@ def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
         monkeypatch.setattr("sys.stdout", screen)
         assert main([*words, str(folder)]) == 0
         assert r"m\x1b[2J_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
+    for style, is_raw in (("table", False), ("csv", True)):  # in a pipe
+        done = run_pqpp(
+            "predict", "a cat", "--predictor", str(folder), "--format", style, cwd=tmp_path
+        )
+        assert done.returncode == 0 and ("\x1b" in done.stdout) == is_raw
 
 
 @pytest.mark.parametrize("way", ["csv", "jsonl", "json", "parquet", "pipe", "table", "folder"])

@@ -28,30 +28,12 @@ elif kind == "folder":
             (new / "inner").mkdir()
             for name in ("a", "inner/b"):
                 (new / name).write_text(text)
-elif kind == "predictor":
-    from pqpp_backbones.checkpoint import write_checkpoint
-    import numpy, safetensors.numpy
-    def write(text):
-        tensors = {"a": numpy.full(9, len(text))}
-        files = {"vocab.txt": text.encode()}
-        write_checkpoint(place, {"predictor_type": "x", "v": text}, tensors, text, files)
-elif kind in ("index", "grown index"):
+else:
     import numpy
     from pqpp_engines.index import build_index
-    def write(text):
-        names = [f"{text} {number}" for number in range(3)]
-        if kind == "index":
-            build_index(numpy.eye(3, 8), names, place)
-        else:
-            base.add(numpy.eye(3, 8), names, place)
     base = build_index(numpy.eye(4, 8), list("abcd"), "base")
-else:
-    import pyarrow, pyarrow.parquet
-    from pqpp_datasets.export.parquet_folder import export_folder, write_split
     def write(text):
-        with export_folder(place) as new:
-            write_split(new / "data", "train", [pyarrow.table({"a": [text]})])
-            (new / "README.md").write_text(text)
+        base.add(numpy.eye(3, 8), [f"{text} {number}" for number in range(3)], place)
 
 
 def held():
@@ -95,18 +77,9 @@ print(json.dumps(seen))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="steps are killed in forks")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "file",
-        "folder",
-        "predictor",
-        pytest.param("grown index", marks=pytest.mark.daily),
-        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("export", "index")),
-    ],
-)
+@pytest.mark.parametrize("kind", ["file", "folder", pytest.param("index", marks=pytest.mark.daily)])
 def test_kills_at_every_step(tmp_path, kind):
-    if "index" in kind:
+    if kind == "index":
         pytest.importorskip("faiss")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KILLING, kind],

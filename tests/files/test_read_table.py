@@ -312,7 +312,7 @@ FAULTS = {
     "latin.jsonl": (b'{"a": 1}\n{"a": "\xe9"}\n', "line 2: not UTF-8"),
     "cut.parquet": (b"PAR1", "not Parquet"),
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
-    "cut.parquet.gz": (gzip.compress(parquet())[:-30], "not Parquet"),
+    "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
     "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without its mark; "),
     "a.ods": (b"", "files of type '.ods' are not read; use one of .txt, no suffix, .csv"),

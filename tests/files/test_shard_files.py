@@ -67,7 +67,7 @@ def test_blank_lines_are_rows_in_a_file_of_one_column_alone(tmp_path):
     [
         (b"a,b\n1,2\n3\n", "line 3"),
         ("a,b\nü,2\n".encode("utf-16"), "not UTF-8"),
-        (gzip.compress(b"a\n1\n" * 99, mtime=0)[:-9], "gzip"),
+        (gzip.compress(b"a\n1\n" * 99, mtime=0)[:-9], "file ended"),
     ],
 )
 def test_a_damaged_csv_is_refused_before_work_begins(content, said, tmp_path):

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-PARTS = {"kills": 300, "checkpoints": 100}
+PARTS = {"kills": 300, "pairs": 100, "checkpoints": 100}
 """The module `fuzz_<name>` of each part, and how many cases a long run has."""
 
 

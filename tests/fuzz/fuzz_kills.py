@@ -146,6 +146,13 @@ def _in_a_fork(
     writer: Writer, room: Path, begin: Callable[[], object] = lambda: None, version: str = "new"
 ) -> int | None:
     """Run a command in a fork of this process, in a folder, and return its status."""
+    return waited_for(begun(writer, room, begin, version), SECONDS)
+
+
+def begun(
+    writer: Writer, room: Path, begin: Callable[[], object] = lambda: None, version: str = "new"
+) -> int:
+    """Begin a command in a fork of this process, in a folder, and return its number."""
     process = os.fork()
     if process == 0:
         status = 3
@@ -172,7 +179,7 @@ def _in_a_fork(
             print(f"Traceback: {type(error).__name__}: {error}", flush=True)
         finally:
             os._exit(status)
-    return waited_for(process, SECONDS)
+    return process
 
 
 def held_in(room: Path, *names: str) -> dict[str, str]:

@@ -28,6 +28,8 @@ def test_a_killed_command_leaves_the_old_or_the_new():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "first", "end"), [("checkpoints", 40, 440), ("kills", 200, 300)])
+@pytest.mark.parametrize(
+    ("part", "first", "end"), [("checkpoints", 40, 440), ("kills", 200, 300), ("pairs", 0, 60)]
+)
 def test_many_more(part, first, end):
     assert not find_faults(part, range(first, end))

@@ -1,0 +1,59 @@
+"""How large files become that are kept in little room: asked before their cells are made."""
+
+from typing import Any
+
+from pqpp_files.errors import FileError
+
+
+def check_parquet(opened: Any, columns: list[str], name: str, most: int) -> None:
+    """Refuse columns of Parquet that take more bytes than allowed.
+
+    A text that is kept once counts as often as it occurs.
+
+    Args:
+        opened: The file.
+        columns: Those that will be read.
+        name: Of the file, for the error.
+        most: Bytes.
+
+    Raises:
+        FileError: They do.
+    """
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(opened)
+    paths = [file.schema.column(n).path for n in range(file.metadata.num_columns)]
+    taken = [n for n, p in enumerate(paths) if any(f"{p}.".startswith(f"{c}.") for c in columns)]
+    size = 0
+    for group in map(file.metadata.row_group, range(file.num_row_groups)):
+        for chunk, width in ((group.column(n), file.schema.column(n).length) for n in taken):
+            size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
+    check_size(size, name, most)
+    coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths).read(columns)
+    check_size(sum(map(_size_of, coded.columns)), name, most)
+
+
+def check_size(size: int, name: str, most: int) -> None:
+    """Refuse an input that becomes larger than allowed.
+
+    Raises:
+        FileError: It does.
+    """
+    if size > most:
+        raise FileError(f"{name}: more than {most:,} bytes as read; allow them by --max-bytes")
+
+
+def _size_of(array: Any) -> int:
+    """Return the bytes of an array's values, each as often as it occurs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.ChunkedArray):
+        return sum(map(_size_of, array.chunks))
+    if isinstance(array, pa.StructArray):
+        return sum(map(_size_of, array.flatten()))
+    if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
+        return _size_of(array.flatten())
+    if not isinstance(array, pa.DictionaryArray) or pa.types.is_primitive(array.type.value_type):
+        return array.nbytes
+    return pc.sum(pc.take(pc.binary_length(array.dictionary), array.indices)).as_py() or 0

@@ -1,0 +1,87 @@
+"""Little files that would take much memory end in one line, in little memory."""
+
+import gzip
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from pqpp_files.errors import FileError
+from pqpp_files.open_input import Input
+
+CHILD = """
+import resource, sys
+from pqpp_cli.main import main
+import pyarrow.parquet, openpyxl
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 700_000_000,) * 2)
+sys.exit(main(sys.argv[1:]))
+"""
+SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+WIDE = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="XFD{0}"><v>1</v></c></row>'
+
+
+def parquet(column):
+    content = io.BytesIO()
+    table = pa.table({"prompt": column})
+    pa.parquet.write_table(table, content, store_schema=False, compression="zstd")
+    return content.getvalue()
+
+
+def sheet(text):
+    """Return an Excel file with another text in the place of its sheet."""
+    given, made = io.BytesIO(), io.BytesIO()
+    openpyxl.Workbook().save(given)
+    with zipfile.ZipFile(given) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, text if name.endswith("sheet1.xml") else old.read(name))
+    return made.getvalue()
+
+
+OFTEN = pa.DictionaryArray.from_arrays(pa.array([0] * 500_000, pa.int32()), ["x" * 100_000])
+BOMBS = {
+    "line.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a" * 150_000_000),
+    "often.parquet": lambda: parquet(OFTEN),
+    "lists.parquet": lambda: parquet(pa.ListArray.from_arrays([0, 500_000], OFTEN)),
+    "none.parquet": lambda: parquet(pa.nulls(10_000_000, pa.int32())),
+    "long.xlsx": lambda: sheet("<worksheet>" + " " * 150_000_000),
+    "wide.xlsx": lambda: sheet(
+        f"<worksheet {SPACE}><sheetData>"
+        + "".join(map(WIDE.format, range(1, 9000)))
+        + "</sheetData>"
+        "</worksheet>"
+    ),
+    "/dev/zero": None,
+    "-": None,
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("name", BOMBS)
+def test_little_files_take_little_memory(tmp_path, name):
+    most, lifted = "67,108,864", []
+    if BOMBS[name]:
+        (tmp_path / name).write_bytes(BOMBS[name]())
+    else:
+        most, lifted = "1,000,000", ["--max-bytes", "1000000"]
+    words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", name, *lifted]
+    with Path("/dev/zero").open("rb") as zeros:
+        done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
+    called = "standard input" if name == "-" else name
+    said = f"pqpp: error: {called}: more than {most} bytes as read; allow them by --max-bytes\n"
+    assert (done.returncode, done.stderr.decode()) == (2, said)
+
+
+def test_what_is_allowed_is_read(tmp_path, monkeypatch):
+    content = gzip.compress(b"prompt\n" + b"a cat\n" * 12_000_000, 1)
+    (tmp_path / "a.csv.gz").write_bytes(content)
+    with pytest.raises(FileError, match="more than"):
+        Input(tmp_path / "a.csv.gz").read()
+    monkeypatch.setenv("PQPP_MAX_BYTES", "100000000")
+    assert len(Input(tmp_path / "a.csv.gz").read()) == 7 + 6 * 12_000_000
