@@ -121,4 +121,4 @@ def paired_permutation(
 def _value(statistic, x, y):
     function = QPP_MEASURES[statistic]
     exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
-    return function(x, y, interval="classic", **exact)[function.__name__]
+    return function(x, y, interval="none", **exact)[function.__name__]

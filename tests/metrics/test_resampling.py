@@ -21,7 +21,6 @@ MEASURES = {
     "smare": lambda x, y: np.abs(scipy.stats.rankdata(x) - scipy.stats.rankdata(y)).mean() / len(x),
     "rmse": lambda x, y: np.sqrt(((x - y) ** 2).mean()),
 }
-TESTS = [paired_permutation]
 OFTEN = [
     pytest.param(name, marks=[] if name in ("kendall", "rmse") else pytest.mark.daily)
     for name in MEASURES
@@ -74,40 +73,36 @@ def test_influences_leave_every_query_out(name):
     np.testing.assert_allclose(influences, 11 * (value - np.array(left)), atol=1e-9)
 
 
-@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("ties", [False, True])
-def test_the_order_of_the_queries_does_not_matter(test, name, ties):
+def test_the_order_of_the_queries_does_not_matter(name, ties):
     values = three(n=35, ties=ties)
-    expected = test(*values, name, 150)
+    expected = paired_permutation(*values, name, 150)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(35)
-        assert test(*(one[order] for one in values), name, 150) == expected
+        assert paired_permutation(*(one[order] for one in values), name, 150) == expected
 
 
-@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", MEASURES)
-def test_values_and_direction(test, name):
+def test_values_and_direction(name):
     x, other, y = three(n=60)
-    result = test(x, other, y, name, 300)
+    result = paired_permutation(x, other, y, name, 300)
     assert result["value"] == pytest.approx(MEASURES[name](x, y), abs=1e-12)
     assert result["other_value"] == pytest.approx(MEASURES[name](other, y), abs=1e-12)
-    assert result[test.__name__] == result["value"] - result["other_value"]
-    swapped = test(other, x, y, name, 300)
-    assert swapped[test.__name__] == -result[test.__name__]
+    assert result["paired_permutation"] == result["value"] - result["other_value"]
+    swapped = paired_permutation(other, x, y, name, 300)
+    assert swapped["paired_permutation"] == -result["paired_permutation"]
     assert 0 < result["p_value"] <= 1
-    assert result == test(x, other, y, name, 300)
-    assert test(x, other, y, name, 300, seed=1)["n"] == 60
+    assert result == paired_permutation(x, other, y, name, 300)
+    assert paired_permutation(x, other, y, name, 300, seed=1)["n"] == 60
 
 
 def test_the_interval_holds_the_difference_and_the_same_predictor_differs_by_nothing():
     x, other, y = three(n=200)
-    for test in TESTS:
-        result = test(x, other, y, "kendall", 500)
-        assert result["ci_low"] < result[test.__name__] < result["ci_high"]
-        same = test(x, x, y, "pearson", 200)
-        assert same[test.__name__] == 0
-        assert same["p_value"] == 1
+    result = paired_permutation(x, other, y, "kendall", 500)
+    assert result["ci_low"] < result["paired_permutation"] < result["ci_high"]
+    same = paired_permutation(x, x, y, "pearson", 200)
+    assert (same["paired_permutation"], same["p_value"]) == (0, 1)
 
 
 def two_tails_by_hand(first, second, weight):
@@ -179,20 +174,13 @@ def test_the_interval_covers_a_difference():
     assert 182 <= hits <= 198  # 190 are 95 %
 
 
-def test_level_under_the_null_and_power():
-    """Of predictors that are equally good few are told apart, a much better one is."""
-    wrong = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        y = rng.standard_normal(50)
-        x, other = y + rng.standard_normal((2, 50))
-        wrong += paired_permutation(x, other, y, "pearson", 200)["p_value"] < 0.05
-    assert wrong <= 9
-    x, other, y = y + 0.1 * x, other * 0 + rng.standard_normal(50), y
-    assert paired_permutation(x, other, y, "kendall", 300)["p_value"] < 0.01
+def test_a_much_better_predictor_is_told():
+    y, first, other = np.random.default_rng(0).standard_normal((3, 50))
+    assert paired_permutation(y + 0.1 * first, other, y, "kendall", 300)["p_value"] < 0.01
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_a_constant_has_no_correlation(test):
-    result = test([1] * 30, list(range(30)), [i * i for i in range(30)], "kendall", 20)
-    assert math.isnan(result[test.__name__]) and math.isnan(result["p_value"])
+def test_a_constant_has_no_correlation():
+    result = paired_permutation(
+        [1] * 30, list(range(30)), [i * i for i in range(30)], "kendall", 20
+    )
+    assert math.isnan(result["paired_permutation"]) and math.isnan(result["p_value"])
