@@ -20,7 +20,7 @@ from pqpp_metrics.functional._categories import as_labels, category_codes, label
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import ac1_of, alpha_of, kappa_of
+from pqpp_metrics.functional._votes import ac1_of, alpha_of
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
@@ -92,8 +92,30 @@ def cohen_kappa(
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    (left, right), _ = label_codes(1, predictions=predictions, references=references)
-    return kappa_of(left, right, weights, single_class)
+    (left, right), categories = label_codes(1, predictions=predictions, references=references)
+    # What chance gives needs only how often each side uses each category, no table of all pairs.
+    counts = [np.bincount(side, minlength=len(categories)) for side in (left, right)]
+    occurs = (counts[0] + counts[1]) > 0
+    if occurs.sum() == 1:
+        return 1.0 if single_class == "one" else math.nan
+    shares = [side[occurs] / len(left) for side in counts]
+    if weights is None:
+        apart = np.count_nonzero(left != right) / len(left)
+        return float(1 - apart / (1 - shares[0] @ shares[1]))
+    place = np.cumsum(occurs) - 1
+    distance = np.abs(place[left] - place[right]).astype(np.float64)
+    if weights == "linear":
+        # Two places are as far apart as there are steps between them that one has taken.
+        below, other_below = (np.cumsum(side)[:-1] for side in shares)
+        by_chance = (below * (1 - other_below) + other_below * (1 - below)).sum()
+    else:
+        distance **= 2
+        places = np.arange(len(shares[0]))
+        means = [side @ places for side in shares]
+        pairs = zip(shares, means, strict=True)
+        variances = [side @ (places - mean) ** 2 for side, mean in pairs]
+        by_chance = sum(variances) + (means[0] - means[1]) ** 2
+    return float(1 - np.average(distance) / by_chance)
 
 
 def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: str = "one") -> float:
