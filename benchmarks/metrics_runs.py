@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from metrics_ranking import FOUR, PEER, as_dicts
 from metrics_timing import Row, floor_of, medians_of, with_version
 
@@ -33,6 +34,27 @@ def rows():
         floor = floor_of(sum(len(of) for side in (run, judged) for of in side.values()) * 40)
         yield from _of_dicts(task, run, judged, floor)
         yield from _as_provider(task, run, judged, floor)
+    frames = [
+        pd.DataFrame([(q, d, v) for q, of in side.items() for d, v in of.items()], columns=names)
+        for side, names in ((run, ("query", "doc", "score")), (all_judged, ("query", "doc", "rel")))
+    ]
+    yield from _of_frames(*frames)
+
+
+def _of_frames(run, judged):
+    def nested(frame, value):
+        return {q: dict(zip(of["doc"], of[value], strict=True)) for q, of in frame.groupby("query")}
+
+    def theirs():
+        evaluator = pytrec_eval.RelevanceEvaluator(nested(judged, "rel"), set(FOUR))
+        return evaluator.evaluate(nested(run, "score"))
+
+    both = [lambda: evaluate_run(run, judged, list(FOUR))] + [theirs] * (pytrec_eval is not None)
+    own, peer = [*medians_of(both), None][:2]
+    task = f"RR, P@10, nDCG, R-prec, long data frames, {QUERIES:,} x {DOCUMENTS}"
+    yield Row(
+        task, f"{with_version(PEER)}, from the frames", peer, own, 25, floor_of(24 * len(run))
+    )
 
 
 def _of_dicts(task, run, judged, floor):

@@ -120,11 +120,12 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
         path: The file, also packed by gzip; `-` is standard input.
 
     Returns:
-        dict of query to dict of document to its grade, an int; below 0 it is not judged.
+        dict of query to dict of document to its grade, an int where it is whole; below 0 it is not
+        judged. trec_eval reads 0.5 as 0.
 
     Raises:
         MetricInputError: With file and line: another number of columns, a relevance that is no
-            whole number, a document twice in a query; or an empty file.
+            finite number, a document twice in a query; or an empty file.
         FileError: There is no such file, or it is damaged.
 
     Example:
@@ -155,7 +156,7 @@ def read_trec(
     """
     source = Input(path)
     text, line_form = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side]
-    columns, number_of = line_form.split(), float if side == "run" else int
+    columns = line_form.split()
     at = 4 if side == "run" else 3
     rows: list[tuple[str, str, float]] = []
     lines: list[int] = []
@@ -176,15 +177,14 @@ def read_trec(
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
         try:
-            value = number_of(word)
+            value = float(word)
             # Python's own syntax for numbers allows what no file should hold: 1_000.
             if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
                 raise ValueError
         except ValueError:
-            wanted = f"it must be a {'finite' if side == 'run' else 'whole'} number"
-            came = f"the {columns[at]} is {word[:60]!r}; {wanted}"
+            came = f"the {columns[at]} is {word[:60]!r}; it must be a finite number"
             raise MetricInputError(f"{place_of(-1)}: {came}") from None
-        rows.append((query, document, value))
+        rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
         raise MetricInputError(f"{source.name} is empty; a line is '{line_form}'")
     return rows, lines, place_of
@@ -372,8 +372,8 @@ def _kept_queries(run: Nested, qrels: Nested, missing: str) -> list[str]:
     sides = [(lone, "judgments", "run"), (unjudged, "run", "judgments")]
     for only, side, other in sides if missing == "error" else ():
         if only:
-            queries, are = ("query", "is") if len(only) == 1 else ("queries", "are")
-            came = f"{len(only)} {queries} of the {side} {are} not in the {other}"
+            queries, have = ("query", "has") if len(only) == 1 else ("queries", "have")
+            came = f"{len(only)} {queries} of the {side} {have} no document in the {other}"
             remedy = "complete the file, or choose `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
@@ -548,11 +548,13 @@ def _by_ir_measures(names, run, qrels, queries):
     import ir_measures
 
     grades = {query: {doc: int(grade) for doc, grade in qrels[query].items()} for query in queries}
+    if any(grade % 1 for query in queries for grade in qrels[query].values()):
+        raise MetricInputError(f"{', '.join(names)}: ir_measures needs whole grades, not fractions")
     values = {}
     for name in names:
         try:
             found = list(ir_measures.iter_calc([of_ir_measures(name)], grades, run))
-        except ValueError as error:
+        except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}
         values[name] = np.array([of_query.get(query, 0.0) for query in queries])

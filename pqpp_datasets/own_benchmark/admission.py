@@ -137,8 +137,7 @@ def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -
     """Return which votes count: of admitted annotators, of generated images, the best three.
 
     A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in
-    the order of their names; without a control group all votes are kept. It is the rule of
-    `pqpp_metrics.functional.keep_best_annotators`, without a cell for every image and annotator.
+    the order of their names; without a control group all votes are kept.
 
     Returns:
         int64, their numbers: image by image, and of an image in the order of trust.

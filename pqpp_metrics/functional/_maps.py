@@ -156,7 +156,7 @@ def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool =
     """
     prediction = as_map(xp, prediction)
     reference = reference if counts else as_map(xp, reference)
-    q = SaliencyMap(xp, *checked_truth(xp, "references", reference))
+    q = SaliencyMap(xp, *checked_truth(xp, "references", reference, counts))
     p = SaliencyMap(xp, prediction)
     # A NaN or an infinity anywhere shows in the sum; so does an overflow, which is none.
     if not math.isfinite(p.total):
@@ -177,8 +177,12 @@ def map_pixels(xp: ModuleType, prediction: Array) -> Array:
     return xp.reshape(prediction, (-1,))
 
 
-def checked_truth(xp: ModuleType, name: str, values: Array) -> tuple[Array, float]:
+def checked_truth(
+    xp: ModuleType, name: str, values: Array, counts: bool = False
+) -> tuple[Array, float]:
     """A true map as float64, or as it is where it is bool; raise unless finite and not negative.
+
+    One of `counts` of fixations may hold weights, but no fractions in most of its pixels.
 
     Returns:
         The map, and its sum; NaN for the sum of a bool map, which nobody needs.
@@ -194,6 +198,12 @@ def checked_truth(xp: ModuleType, name: str, values: Array) -> tuple[Array, floa
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
         raise MetricInputError(f"`{name}` holds {lowest:g}; a true map is never negative")
+    if counts:  # a few thousand pixels tell
+        some = xp.reshape(values, (-1,))
+        some = some[:: max(1, some.shape[0] // 4096)]
+        if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:
+            came = f"`{name}` holds fractions in most pixels, as a continuous map does"
+            raise MetricInputError(f"{came}; count fixations, or give `{name} > 0`")
     return values, total
 
 

@@ -17,7 +17,7 @@ _NAMES = {
     ranking.reciprocal_rank: ("rr", "mrr", "recip_rank", "recip_rank_cut"),
     ranking.precision_at_k: ("p", "precision"),
     ranking.recall_at_k: ("recall", "r"),
-    ranking.hit_rate_at_k: ("success", "hit_rate", "hits"),
+    ranking.hit_rate_at_k: ("success", "hit_rate"),
     ranking.r_precision: ("rprec",),
     ranking_graded.ndcg: ("ndcg", "ndcg_cut"),
     ranking_graded.average_precision: ("ap", "map", "map_cut"),

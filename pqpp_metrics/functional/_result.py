@@ -7,8 +7,8 @@ from typing import Any
 
 from pqpp_metrics.functional._inputs import require_between, require_choice
 
-# How an interval of a QPP measure is made: by influences, as if the values were normal, or not.
-INTERVALS = ("influence", "classic", "none")
+# How an interval of a QPP measure is made: by influences, or not at all.
+INTERVALS = ("influence", "none")
 
 
 @dataclass(frozen=True, eq=False)

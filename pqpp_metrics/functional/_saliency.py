@@ -130,7 +130,7 @@ def mse_of(maps: MapPair, convention: str) -> float:
 def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = _maps.map_pixels(xp, prediction)
-    truth, _ = _maps.checked_truth(xp, "references", truth)
+    truth, _ = _maps.checked_truth(xp, "references", truth, counts=True)
     truth = xp.reshape(truth, (-1,))
     fixated = truth > 0
     at_fixations = prediction[fixated]

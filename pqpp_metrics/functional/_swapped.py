@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import _influence
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import PairOrder, merge_ties, scaled_deviations
+from pqpp_metrics.functional._pairs import PairOrder, merge_ties, scaled_deviations, unit_deviations
 from pqpp_metrics.functional._resampled import signs
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
@@ -20,9 +20,14 @@ from pqpp_metrics.functional._studentised import (
     correlations_apart,
     ends,
     spread_of,
+    tail_length,
     two_tails,
 )
 
+# Where one query carries more than the first share of the variance, and the errors of the predictor
+# that looks better have a tail length above the other's by more than the second number, a sample
+# shows too little of the ends. Chosen for at most 8 % of wrong rejections at n = 50, 100 and 200.
+_SHARE, _LONGER = 0.1, {"pearson": 0.1, "rmse": 0.05}
 # Columns of a matrix of all pairs that are built at once.
 _COLUMNS = 512
 
@@ -93,7 +98,24 @@ class ComparedPredictors:
     @property
     def _weight(self) -> float:
         """Ranks have no long tails, whose skewness a sample would not show."""
-        return LONG_TAILED if self.statistic in ("pearson", "rmse") else 0.0
+        return LONG_TAILED if self.statistic in _LONGER else 0.0
+
+    def is_doubtful(self, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Whether the one that looks better may only look so, its long tails not being drawn.
+
+        Arguments are as of `measured_swaps`, of a shape that fits.
+        """
+        if self.statistic not in _LONGER:
+            return np.zeros(self.values.shape[1:], bool)
+        if self.statistic == "rmse":
+            errors, quality = [a - y, b - y], -self.values
+        else:
+            a, b, y = map(unit_deviations, (a, b, y))
+            errors = [side - (side * y).sum(axis=-1, keepdims=True) * y for side in (a, b)]
+            quality = np.abs(self.values)
+        longer = tail_length(errors[0]) - tail_length(errors[1])
+        longer = np.where(quality[0] > quality[1], longer, -longer)
+        return (self.spread.largest_share > _SHARE) & (longer > _LONGER[self.statistic])
 
     def first(self) -> "ComparedPredictors":
         """The first of the samples by itself."""

@@ -4,47 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import category_codes
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-
-
-def kappa_of(
-    left: NDArray[Any], right: NDArray[Any], weights: str | None = None, single_class: str = "one"
-) -> float:
-    """As `cohen_kappa`, of checked labels.
-
-    What chance gives needs only how often each side uses each category, no table of all pairs.
-    """
-    (left, right), categories = category_codes(left, right)
-    counts = [np.bincount(side, minlength=len(categories)) for side in (left, right)]
-    occurs = (counts[0] + counts[1]) > 0
-    if occurs.sum() == 1:
-        return 1.0 if single_class == "one" else math.nan
-    shares = [side[occurs] / len(left) for side in counts]
-    if weights is None:
-        apart = np.count_nonzero(left != right) / len(left)
-        return float(1 - apart / (1 - shares[0] @ shares[1]))
-    place = np.cumsum(occurs) - 1
-    distance = np.abs(place[left] - place[right]).astype(np.float64)
-    if weights == "linear":
-        # Two places are as far apart as there are steps between them that one has taken.
-        below, other_below = (np.cumsum(side)[:-1] for side in shares)
-        by_chance = (below * (1 - other_below) + other_below * (1 - below)).sum()
-    else:
-        distance **= 2
-        places = np.arange(len(shares[0]))
-        means = [side @ places for side in shares]
-        pairs = zip(shares, means, strict=True)
-        variances = [side @ (places - mean) ** 2 for side, mean in pairs]
-        by_chance = sum(variances) + (means[0] - means[1]) ** 2
-    return float(1 - np.average(distance) / by_chance)
 
 
 def alpha_of(
@@ -121,11 +86,6 @@ class RaterVotes:
     labels: np.ndarray
     present: np.ndarray
 
-    def of(self, mask: NDArray[np.bool_]) -> RaterVotes:
-        """Only the votes that a mask, broadcast to (annotators, images), lets count."""
-        present = self.present & mask
-        return RaterVotes(self.labels * present, present)
-
 
 def as_votes(name: str, labels: Values) -> RaterVotes:
     """Check labels, (images, annotators).
@@ -149,11 +109,3 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
         came = f"`{name}` holds {given[row, column]:g} at [{row}, {column}]"
         raise MetricInputError(f"{came}; a label is 2, 1, 0 or -1, and NaN without a vote")
     return RaterVotes(votes.T.copy(), present.T.copy())
-
-
-def as_mask(reference_images: Values, votes: RaterVotes) -> NDArray[np.bool_]:
-    """Check which images are reference images, as bool (images,)."""
-    mask = _inputs.as_floats("reference_images", reference_images, ndim=1, finite=False)
-    _inputs.require_as_many("one for each image", reference_images=mask, labels=votes.labels.T)
-    _inputs.require_values("reference_images", mask, (0, 1), "it is true or false for each image")
-    return mask == 1

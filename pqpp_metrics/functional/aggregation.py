@@ -74,7 +74,7 @@ def hbpp(
     """Human-based prompt performance: the mean relevance of a prompt's generated images.
 
     PQPP, section 3.1. Images without votes are left out of their prompt's mean. Whose votes count
-    by the paper's rules say `admit_annotators` and `keep_best_annotators`.
+    by the paper's rules says `pqpp build`.
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
@@ -107,105 +107,6 @@ def hbpp(
     total = np.bincount(codes, weights=relevance, minlength=len(ids))
     with np.errstate(invalid="ignore"):
         return ids, total / images
-
-
-def admit_annotators(
-    labels: Values,
-    control_labels: Values | None = None,
-    reference_images: Values | None = None,
-    min_kappa: float = 0.41,
-    min_reference_share: float = 0.5,
-) -> dict[str, Any]:
-    """Which annotators are admitted, by their agreement with control annotators.
-
-    PQPP, section 3.1: an annotator is admitted with (i) at least moderate agreement, Cohen's
-    kappa on the four labels, with each of the control annotators, and (ii) more than a share of
-    the reference images, the real photographs among the generated ones, labelled highly relevant.
-    The paper's text lost its thresholds: .41, where "moderate" begins in the usual scale, and .5
-    are ours.
-
-    Args:
-        labels: Votes, shape (images, annotators), as for `image_relevance`.
-        control_labels: Votes of the control annotators, shape (images, control annotators), NaN
-            on images that are not in the control set. None: rule (i) is not applied.
-        reference_images: Which images are reference images, bool, shape (images,). None: rule
-            (ii) is not applied.
-        min_kappa: Least kappa with each control annotator.
-        min_reference_share: Share of the own votes on reference images that must be exceeded.
-
-    Returns:
-        dict: "admitted", bool (annotators,); "kappa", (annotators, control annotators), NaN
-        without an image in common, or None; "reference_share", (annotators,), NaN without a
-        vote on a reference image, or None. What is NaN cannot be shown and does not admit.
-
-    Example:
-        >>> nan = float("nan")
-        >>> votes = [[2, 0], [0, 2], [1, 1], [2, 2]]
-        >>> control = [[2], [0], [1], [nan]]
-        >>> admit_annotators(votes, control)["admitted"].tolist()
-        [True, False]
-    """
-    votes = _votes.as_votes("labels", labels)
-    min_kappa = _inputs.require_between("min_kappa", min_kappa, -1.01, 1.01)
-    least_share = _inputs.require_between("min_reference_share", min_reference_share, -0.01, 1.01)
-    admitted, kappa, share = np.ones(len(votes.labels), dtype=bool), None, None
-    if control_labels is not None:
-        control = _votes.as_votes("control_labels", control_labels)
-        sides = {"control_labels": control.labels.T, "labels": votes.labels.T}
-        _inputs.require_as_many("a row for each image", **sides)
-        kappa = np.full((len(votes.labels), len(control.labels)), np.nan)
-        for pair in np.ndindex(kappa.shape):
-            both = votes.present[pair[0]] & control.present[pair[1]]
-            if both.any():
-                kappa[pair] = _votes.kappa_of(
-                    votes.labels[pair[0]][both], control.labels[pair[1]][both]
-                )
-        admitted &= (kappa >= min_kappa).all(axis=1)
-    if reference_images is not None:
-        of_references = votes.of(_votes.as_mask(reference_images, votes))
-        number = of_references.present.sum(axis=1)
-        high = (of_references.labels == 2).sum(axis=1)
-        share = np.where(number > 0, high / np.maximum(number, 1), np.nan)
-        admitted &= share > least_share
-    return {"admitted": admitted, "kappa": kappa, "reference_share": share}
-
-
-def keep_best_annotators(
-    labels: Values, prompt_ids: Values, quality: Values, best: int = 3
-) -> Floats:
-    """Keep, for each prompt, the votes of the few annotators of highest quality.
-
-    PQPP, section 3.1: of a prompt with more than three judgments those of the three annotators
-    with the highest kappa on the control prompts are kept.
-
-    Args:
-        labels: Votes, shape (images, annotators), as for `image_relevance`.
-        prompt_ids: The prompt of each image, shape (images,).
-        quality: Quality of each annotator, shape (annotators,); NaN ranks last. Of equals the
-            earlier column wins.
-        best: How many annotators to keep for each prompt.
-
-    Returns:
-        numpy float64 array (images, annotators): the labels, NaN where a vote was left out.
-
-    Example:
-        >>> keep_best_annotators([[2, 1, 0]], ["a"], quality=[0.5, 0.9, 0.7], best=2).tolist()
-        [[nan, 1.0, 0.0]]
-    """
-    votes = _votes.as_votes("labels", labels)
-    quality = _inputs.as_floats("quality", quality, ndim=1, finite=False)
-    _inputs.require_as_many("one for each annotator", quality=quality, labels=votes.labels)
-    prompts = group_codes("prompt_ids", prompt_ids)
-    _inputs.require_as_many("one for each image", prompt_ids=prompts.codes, labels=votes.labels.T)
-    best = _inputs.require_int("best", best)
-    order = np.argsort(prompts.codes, kind="stable")
-    starts = np.searchsorted(prompts.codes[order], np.arange(len(prompts.distinct)))
-    voted = np.logical_or.reduceat(votes.present[:, order], starts, axis=1)
-    ranking = np.argsort(-quality, kind="stable")
-    place = np.empty(voted.shape, dtype=np.intp)
-    place[ranking] = np.cumsum(voted[ranking], axis=0)
-    votes = votes.of((place <= best)[:, prompts.codes])
-    return np.where(votes.present, votes.labels, np.nan).T
 
 
 CONQA_RULES = ("unanimous", "majority", "three_votes", "any")

@@ -8,17 +8,19 @@ of unanimous ratings as the second class gets rare, or "nan".
 from __future__ import annotations
 
 import math
+import uuid
+import warnings
 from statistics import NormalDist
 
 import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import label_codes
+from pqpp_metrics.functional._categories import as_labels, category_codes, label_array, label_codes
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import ac1_of, alpha_of, kappa_of
+from pqpp_metrics.functional._votes import ac1_of, alpha_of
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
@@ -33,7 +35,8 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers, booleans or UUIDs, none missing (`krippendorff_alpha` allows that).
+            numbers, booleans or UUIDs, none missing (`krippendorff_alpha` allows that). What looks
+            like a table of counts, items by categories, is warned of.
         single_class: What to return where only one label occurs: "one" or "nan".
 
     Returns:
@@ -52,6 +55,12 @@ def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
     by_chance = float((share * share).sum())
     if share.max() == 1:
         return 1.0 if single_class == "one" else math.nan
+    if items > 2 and isinstance(categories[0], int) and categories[0] >= 0:
+        sums = np.array(categories)[codes].sum(axis=1)
+        differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
+        if differ and sums[0] > 1 and (sums == sums[0]).all():
+            came = f"each row of `ratings` sums to {sums[0]}, as if it counted categories"
+            warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
     numbered = (codes + len(categories) * np.arange(items)[:, None]).ravel()
     counts = np.unique(numbered, return_counts=True)[1]
     agreeing = int((counts * (counts - 1)).sum()) / (codes.size * (raters - 1))
@@ -83,8 +92,30 @@ def cohen_kappa(
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    (left, right), _ = label_codes(1, predictions=predictions, references=references)
-    return kappa_of(left, right, weights, single_class)
+    (left, right), categories = label_codes(1, predictions=predictions, references=references)
+    # What chance gives needs only how often each side uses each category, no table of all pairs.
+    counts = [np.bincount(side, minlength=len(categories)) for side in (left, right)]
+    occurs = (counts[0] + counts[1]) > 0
+    if occurs.sum() == 1:
+        return 1.0 if single_class == "one" else math.nan
+    shares = [side[occurs] / len(left) for side in counts]
+    if weights is None:
+        apart = np.count_nonzero(left != right) / len(left)
+        return float(1 - apart / (1 - shares[0] @ shares[1]))
+    place = np.cumsum(occurs) - 1
+    distance = np.abs(place[left] - place[right]).astype(np.float64)
+    if weights == "linear":
+        # Two places are as far apart as there are steps between them that one has taken.
+        below, other_below = (np.cumsum(side)[:-1] for side in shares)
+        by_chance = (below * (1 - other_below) + other_below * (1 - below)).sum()
+    else:
+        distance **= 2
+        places = np.arange(len(shares[0]))
+        means = [side @ places for side in shares]
+        pairs = zip(shares, means, strict=True)
+        variances = [side @ (places - mean) ** 2 for side, mean in pairs]
+        by_chance = sum(variances) + (means[0] - means[1]) ** 2
+    return float(1 - np.average(distance) / by_chance)
 
 
 def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: str = "one") -> float:
@@ -93,8 +124,10 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
 
     Args:
-        ratings: Numeric ratings, shape (items, raters), NaN where a rating is missing. Items
-            with fewer than two ratings are left out.
+        ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text or
+            UUIDs; NaN or None where one is missing. Items with fewer than two ratings are left out.
+            The package krippendorff has (raters, items): a table with more than twice as many
+            columns as rows is warned of.
         level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
             ratings between them, "interval" their difference.
         single_class: What to return where only one rating occurs: "one" or "nan".
@@ -108,16 +141,29 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
-    return alpha_of(*_ratings_in_a_row(ratings, 2), level, single_class)
+    return alpha_of(*_ratings_in_a_row(ratings, 2, level), level, single_class)
 
 
-def _ratings_in_a_row(ratings: Values, least: int) -> tuple[Integers, Floats]:
+def _ratings_in_a_row(
+    ratings: Values, least: int, level: str = "nominal"
+) -> tuple[Integers, Floats]:
     """The ratings that are there, each with its item, of items that have enough."""
+    labels = label_array("ratings", ratings)
+    if labels.dtype == object and any(isinstance(one, (str, uuid.UUID)) for one in labels.flat):
+        if level != "nominal":
+            raise MetricInputError(f"`ratings` holds labels without order; {level} needs numbers")
+        given = np.array([label is not None and label == label for label in labels.flat])
+        (codes,), _ = category_codes(as_labels("ratings", labels.ravel()[given]))
+        ratings = np.full(labels.shape, math.nan)
+        ratings[given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
         raise MetricInputError("`ratings` holds infinities; give NaN for a missing rating")
     present = ~np.isnan(values)
     number = present.sum(axis=1)
+    if values.shape[1] > 2 * len(values):
+        came = f"`ratings` has {len(values)} items and {values.shape[1]} raters"
+        warnings.warn(f"{came}; if rows are raters, transpose it", stacklevel=3)
     if not (number >= 2).any():
         raise MetricInputError("`ratings` has no item with two ratings; agreement needs one")
     kept = number >= least
@@ -132,8 +178,9 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
     are one category, kappa is low however well raters agree; AC1 is not.
 
     Args:
-        ratings: Numeric labels, shape (items, raters), NaN where one is missing. Categories are
-            those that occur. An item with one rating tells of chance only, one with none nothing.
+        ratings: Labels, shape (items, raters): numbers, text or UUIDs, NaN or None where one is
+            missing. Categories are those that occur. An item with one rating tells of chance only,
+            one with none nothing.
         confidence: Of the interval, above 0 and below 1.
 
     Returns:

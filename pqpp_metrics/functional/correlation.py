@@ -4,16 +4,16 @@ PQPP, section 3.3. Predictions and references are any finite numbers, shape (n,)
 result has `.statistic`, `.pvalue` (two-sided, against no association), `.interval(confidence)` and
 `.n`, and is a mapping of the same. The interval is computed when it is read. `interval` is
 "influence" (default), on the scale of Fisher's z with each pair's influence on it, which assumes no
-distribution; "classic", Fisher's z with a variance that holds for bivariate normal pairs only; or
-"none". How often each covers the true value is in benchmarks/calibration.md.
+distribution; or "none". How often it covers the true value is in benchmarks/calibration.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from pqpp_metrics.functional import _influence, _inputs, _pairs
-from pqpp_metrics.functional._containers import Values
+from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 
@@ -57,13 +57,11 @@ def pearson_qpp(
 ) -> Result:
     """Pearson correlation between predicted and true performance.
 
-    PQPP, section 3.3. The p-value is that of Student's t-test. The classic interval is Fisher's z
-    with standard error 1 / sqrt(n - 3).
+    PQPP, section 3.3. The p-value is that of Student's t-test.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default; a pair's influence is what leaving it out changes),
-            "classic" or "none".
+        interval: "influence" (default: what leaving a pair out changes) or "none".
 
     Returns:
         `Result` with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
@@ -77,33 +75,13 @@ def pearson_qpp(
     """
     x, y = _pairs.paired_values(predictions, references)
     r, n = _pairs.pearson_correlation(x, y), len(x)
-    ends = _ends(r, n, interval, lambda: _influence.of_pearson(x, y)[1], variance=1.0, lost=3)
+    ends = _ends(r, lambda: _influence.of_pearson(x, y)[1])
     return Result.checked("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
-def _ends(value, n, interval, influences, variance, lost):
-    """The function of a level that gives a correlation's interval; NaN for too few pairs.
-
-    By the influences of the pairs on Fisher's z, which is called for them, or, if it is classic, by
-    the variance of z, which is `variance` / (n - `lost`). A value of 1 or -1 has an infinite z, and
-    the interval is that single point.
-    """
-
-    def ends(confidence):
-        if math.isnan(value):
-            return math.nan, math.nan
-        if interval == "influence":
-            return _influence.correlation_interval(value, influences(), confidence)
-        if n <= lost:
-            return math.nan, math.nan
-        if abs(value) >= 1:
-            return value, value
-        from scipy.special import ndtri
-
-        reach = float(ndtri((1 + confidence) / 2)) * math.sqrt(variance / (n - lost))
-        return tuple(math.tanh(math.atanh(value) + by) for by in (-reach, reach))
-
-    return ends
+def _ends(value: float, influences: Callable[[], Floats]) -> Callable[[float], tuple[float, float]]:
+    """The function of a level that gives a correlation's interval."""
+    return lambda confidence: _influence.correlation_interval(value, influences(), confidence)
 
 
 def spearman_qpp(
@@ -116,14 +94,13 @@ def spearman_qpp(
     """Spearman rank correlation between predicted and true performance.
 
     Pearson's r of the ranks, ties sharing the mean of theirs. The p-value is Student's
-    t-test, as that of `scipy.stats.spearmanr`; the classic interval Fisher's z with variance
-    1.06 / (n - 3) (Fieller, Hartley and Pearson, Biometrika 44, 1957).
+    t-test, as that of `scipy.stats.spearmanr`.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
-        interval: "influence" (default), "classic" or "none".
+        interval: "influence" (default) or "none".
 
     Returns:
         `Result` with "spearman_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
@@ -138,7 +115,7 @@ def spearman_qpp(
     sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
     x, y = (_pairs.PairOrder(side) for side in sides)
     r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
-    ends = _ends(r, n, interval, lambda: _influence.of_spearman(x, y)[1], variance=1.06, lost=3)
+    ends = _ends(r, lambda: _influence.of_spearman(x, y)[1])
     return Result.checked("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
@@ -152,19 +129,17 @@ def kendall_qpp(
     """Kendall rank correlation tau-b between predicted and true performance.
 
     PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
-    that of `scipy.stats.kendalltau`: exact for small inputs without ties, else normal. The
-    classic interval is Fisher's z with variance 0.437 / (n - 4) (Fieller, Hartley and Pearson,
-    "Tests for rank correlation coefficients. I", Biometrika 44, 1957).
+    that of `scipy.stats.kendalltau`: exact for small inputs without ties, else normal.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
-        interval: "influence" (default), "classic" or "none".
+        interval: "influence" (default) or "none".
 
     Returns:
         `Result` with "kendall_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
-        input has no order: the value, p and interval are NaN. With fewer than 4 pairs (classic: 5)
+        input has no order: the value, p and interval are NaN. With fewer than 4 pairs
         the interval is NaN.
 
     Example:
@@ -184,5 +159,5 @@ def kendall_qpp(
         orders = [_pairs.PairOrder(side) for side in sides]
         return _influence.of_kendall(_influence.order_agreements(*orders), *orders)[1]
 
-    ends = _ends(tau, n, interval, influences, variance=0.437, lost=4)
+    ends = _ends(tau, influences)
     return Result.checked("kendall_qpp", tau, p, n, confidence, interval, ends)

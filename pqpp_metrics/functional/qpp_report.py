@@ -1,7 +1,7 @@
 """The five measures of a performance predictor: the one set that everything here chooses from.
 
 How far predicted performance is from the true one, by rank (sMARE) and by value (RMSE), has inputs,
-results and `interval` as in `correlation`; "classic" is Student's t interval of a mean.
+results and `interval` as in `correlation`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _pairs, correlation
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS, of_rmse, of_smare
@@ -36,14 +37,13 @@ def smare(
 
     The p-value is two-sided against predictions that are paired with the references at random:
     the error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
-    Statistics 22, 1951), and the normal distribution. The classic interval takes the queries'
-    scaled errors for independent, though each query moves the ranks of all others.
+    Statistics 22, 1951), and the normal distribution.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
         tie_tolerance: Neighbouring values whose difference is at most this share of the range are
             ties, because float noise is no order; 0: only equal values are.
-        interval: "influence" (default), "classic" or "none".
+        interval: "influence" (default) or "none".
 
     Returns:
         `Result` with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
@@ -68,24 +68,11 @@ def smare(
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
     def ends(confidence):
-        if interval == "classic":  # Student's t, as if the errors were independent
-            half = value * _share_of_mean(scores, confidence)
-        else:
-            half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
+        half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
         return max(value - half, 0.0), min(value + half, 0.5)
 
     p = math.erfc(abs(z) / math.sqrt(2))
     return Result.checked("smare", value, p, n, confidence, interval, ends, scores)
-
-
-def _share_of_mean(values, confidence):
-    """Half the length of Student's t interval of a mean of values >= 0, as a share of the mean."""
-    from scipy.special import stdtrit
-
-    n, mean = len(values), values.mean()
-    if n < 2 or not mean:
-        return 0.0 if n > 1 else math.nan
-    return float(stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / mean) / math.sqrt(n)
 
 
 def _over_all_pairings(x, y):
@@ -118,13 +105,11 @@ def rmse_qpp(
     """Root mean squared error of predicted against true performance, in their unit.
 
     The p-value is two-sided against predictions that are paired with the references at random;
-    only their covariance depends on the pairing, so it is that of Pearson's correlation. The
-    classic interval is the square root of Student's t interval of the mean squared error, which
-    ends too low where a few errors are far larger than the others.
+    only their covariance depends on the pairing, so it is that of Pearson's correlation.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default), "classic" or "none". A pair's influence is what leaving
+        interval: "influence" (default) or "none". A pair's influence is what leaving
             it out changes. Their skewness is allowed for as in `mean_intervals`, 2.5 times, because
             a sample shows too little of long tails; benchmarks/calibration.md has the coverage.
 
@@ -142,9 +127,6 @@ def rmse_qpp(
     value = float(rmse)
 
     def ends(confidence):
-        if interval == "classic" and n > 1:
-            half = _share_of_mean((errors / (np.abs(errors).max() or 1.0)) ** 2, confidence)
-            return tuple(value * math.sqrt(max(1 + by, 0.0)) for by in (-half, half))
         if n < LEAST_PAIRS:
             return math.nan, math.nan
         low, high = interval_of(value, influences, confidence, LONG_TAILED)
@@ -167,8 +149,7 @@ def mae_qpp(
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default), that of `mean_intervals` of the absolute errors;
-            "classic", Student's t interval of their mean; or "none".
+        interval: "influence" (default), that of `mean_intervals` of the absolute errors, or "none".
 
     Returns:
         `Result` with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". Whether
@@ -180,12 +161,12 @@ def mae_qpp(
         (1.0, 3)
     """
     errors = np.sort(np.abs(_pairs.pair_errors(predictions, references)[2]))
-    value = float(errors.mean())
+    with np.errstate(over="ignore"):
+        value = float(errors.mean())
+    if not math.isfinite(value):
+        raise MetricInputError("`predictions` are too far from `references` to sum; rescale")
 
     def ends(confidence):
-        if interval == "classic":
-            half = value * _share_of_mean(errors, confidence)
-            return max(value - half, 0.0), value + half
         low, high = mean_interval(errors, confidence)
         return float(np.maximum(low, 0.0)), float(high)
 
@@ -218,8 +199,7 @@ def qpp_report(
         confidence: Level of the intervals, between 0 and 1.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As for `kendall_qpp`, in the measures of ranks.
-        interval: "influence" (default), which assumes no distribution; "classic", Fisher's z and
-            Student's t; or "none".
+        interval: "influence" (default), which assumes no distribution, or "none".
 
     Returns:
         dict of "pearson_qpp", "spearman_qpp", "kendall_qpp", "smare" and "rmse_qpp", each the

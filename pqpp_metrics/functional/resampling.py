@@ -16,7 +16,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
-from pqpp_metrics.functional._studentised import skewness_apart, warning_of
+from pqpp_metrics.functional._studentised import warning_of
 from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
@@ -52,11 +52,14 @@ def paired_permutation(
     Permutation Tests for Correlation and Regression Coefficients", Journal of the American
     Statistical Association 112, 2017). Correlations are compared by Fisher's z. So that a swap
     mixes no scales, each predictor's median is subtracted and the result divided by its mean size
-    before; "rmse" compares predictions as they are. benchmarks/calibration.md has how often equally
-    good predictors are told apart: with long tails more often than the level says, by Pearson's r
-    of skewed predictions even of 200 queries. "warning" says where the difference hangs on one
-    query, and where Pearson's r compares predictions of unlike skewness; that there is none does
-    not say that the tails are short.
+    before; "rmse" compares predictions as they are.
+
+    By Pearson's r and the RMSE a predictor whose errors have long tails looks better in the samples
+    that happen to hold none of their ends. So there is no p-value, and no interval, where the
+    predictor that looks better has errors of longer tails than the other (L-kurtosis plus the size
+    of L-skewness above by .1, for the RMSE by .05) and one query carries more than a tenth of the
+    variance: "why" says so. benchmarks/calibration.md has how often equally good predictors are
+    told apart, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -72,8 +75,8 @@ def paired_permutation(
         the data itself counting as one (never 0; 1 where there is no difference, and of fewer
         than 4 queries, which have no interval); "value", "other_value", "n", "permutations";
         "largest_share", the largest share of one query in the variance of the difference;
-        "warning", what speaks against the p-value, "" for nothing. NaN where a correlation of the
-        whole is undefined.
+        "why", why there is no p-value, else ""; "warning", that, or where one query carries more
+        than a quarter of the variance, else "". NaN where a correlation of the whole is undefined.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -96,7 +99,7 @@ def paired_permutation(
     values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
     difference = values["value"] - values["other_value"]
     low = high = p = share = math.nan
-    apart = 0.0
+    why = ""
     if len(y) < LEAST_PAIRS:
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
@@ -110,15 +113,19 @@ def paired_permutation(
         assert whole is not None
         tails = np.concatenate(parts)
         share = float(whole.spread.largest_share)
-        apart = float(skewness_apart(*sides)) if statistic == "pearson" else 0.0
-        p = 1.0 if difference == 0 else share_as_small(tails)
-        low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
+        if whole.is_doubtful(*sides, y):
+            squares = np.sort((whole.influences[0] - whole.influences[1]) ** 2)
+            most = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the difference"
+            why = f"{most}, and the better predictor's errors have the longer tails; use kendall"
+        else:
+            p = 1.0 if difference == 0 else share_as_small(tails)
+            low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
-    return tested | values | counts | {"warning": warning_of(share, apart)}
+    return tested | values | counts | {"warning": why or warning_of(share), "why": why}
 
 
 def _value(statistic, x, y):
     function = QPP_MEASURES[statistic]
     exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
-    return function(x, y, interval="classic", **exact)[function.__name__]
+    return function(x, y, interval="none", **exact)[function.__name__]

@@ -42,7 +42,8 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
     Bylinskii et al. 2018, section 4.1.2.
 
     Args:
-        references: Number of fixations on each pixel; see `fixation_map`.
+        references: Number of fixations on each pixel; see `fixation_map`. Fractions in most pixels
+            are refused, here and in all metrics of fixations: that is a continuous map.
         convention: See `saliency`; "tuebingen" and "pysaliency" count repeated fixations on a
             pixel each time, the others once.
 
@@ -209,7 +210,7 @@ def _fixations(xp, name, counts, maps):
     fixations = []
     for prediction, count in zip(maps, counts, strict=True):
         _inputs.require_alike(**{"predictions": prediction, name: count})
-        count, _ = _maps.checked_truth(xp, name, _maps.as_map(xp, count))
+        count, _ = _maps.checked_truth(xp, name, _maps.as_map(xp, count), name == "references")
         flat = xp.reshape(count, (-1,))
         (places,) = xp.nonzero(flat != 0)
         fixations.append((places, xp.take(flat, places)))
@@ -341,7 +342,7 @@ def saliency_report(
                 if name == "auc_judd":
                     value = _saliency.auc_of_map(xp, predicted[i, ...], fixated[i, ...], convention)
                 elif name == "nss":
-                    counts = _maps.checked_truth(xp, "fixations", fixated[i, ...])
+                    counts = _maps.checked_truth(xp, "fixations", fixated[i, ...], counts=True)
                     fixations_of = _maps.MapPair(pair.p, _maps.SaliencyMap(xp, *counts))
                     value = _saliency.nss_of(fixations_of, convention)
                 else:
@@ -437,7 +438,7 @@ def information_gain(
         others = _maps.map_inputs(like, given, "baseline")[2]
     values = []
     for number in range(predicted.shape[0]):
-        counts, _ = _maps.checked_truth(xp, "references", true[number, ...])
+        counts, _ = _maps.checked_truth(xp, "references", true[number, ...], counts=True)
         counts = xp.reshape(_maps.as_map(xp, counts), (-1,))
         fixated = counts > 0
         counts = counts[fixated]

@@ -363,8 +363,9 @@ def compare_with_baseline(
 ) -> list[Result]:
     """Test every cell of a table against the same cell of a baseline: did it only look better?
 
-    Both coefficients by `paired_permutation`, which needs no like errors; each family of p-values
-    is corrected by Holm over the whole table. A predictor whose higher values mean harder prompts
+    Both coefficients by `paired_permutation`, by which Kendall's always has a p-value and Pearson's
+    none where the warning says so; each family of p-values is corrected by Holm over the whole
+    table. A predictor whose higher values mean harder prompts
     is turned first, by what it declares, else by the sign that is known, else by that of these very
     rows, so that what is compared is the size of r.
 

@@ -42,7 +42,7 @@ PAIRS = {"predictions": numbers(31), "references": numbers(31)}
 RANKINGS = {"predictions": numbers(13, 12), "references": whole(0, 3, 13, 12)}
 MAPS = {
     "predictions": rng.random((6, 8, 9)).round(3).tolist(),
-    "references": (rng.random((6, 8, 9)) * (rng.random((6, 1, 1)) < 0.7)).round(1).tolist(),
+    "references": (10 * rng.random((6, 8, 9)) * (rng.random((6, 1, 1)) < 0.7)).round().tolist(),
 }
 VOTES = {
     "labels": rng.choice([2.0, 1.0, 0.0, -1.0], (24, 3)).tolist(),

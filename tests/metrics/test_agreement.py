@@ -119,6 +119,21 @@ def test_ac1_is_irrcacs():
     assert gwet_ac1([[1, 1], [1, 1]])["gwet_ac1"] == 1
 
 
+def test_labels_of_text_are_those_of_numbers():
+    names = [["?abcde"[int(one)] if one == one else None for one in row] for row in GWET]
+    assert krippendorff_alpha(names) == krippendorff_alpha(GWET)
+    assert gwet_ac1(names) == gwet_ac1(GWET)
+    with pytest.raises(MetricInputError, match="ordinal needs numbers"):
+        krippendorff_alpha(names, level="ordinal")
+
+
+def test_tables_that_are_no_ratings_are_told():
+    with pytest.warns(UserWarning, match="sums to 3"):
+        fleiss_kappa([[3, 0], [1, 2], [2, 1]])
+    with pytest.warns(UserWarning, match="transpose"):
+        krippendorff_alpha(np.array(GWET).T)
+
+
 def test_unanimous_single_class():
     """statsmodels and scikit-learn give NaN here, torchmetrics 0: full agreement is 1."""
     assert fleiss_kappa([["a", "a"], ["a", "a"]]) == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.runs import evaluate_run
 
 ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
@@ -66,6 +67,18 @@ def test_exponential_gains(shown, data):
     assert found[gains[0]] == pytest.approx(found[gains[1]], abs=1e-12)
     theirs = ir_measures.providers.registry["pytrec_eval"].calc_aggregate(gains[:1], qrels, run)
     assert found[gains[0]] == pytest.approx(theirs[gains[0]], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["hits@5", "rbp.95", "SetF(beta=2)", "RBP", "rbp", "iprec"])
+def test_a_name_that_means_another_measure_is_refused(name, data):
+    qrels, run = data
+    with pytest.raises(MetricInputError):
+        evaluate_run(run, qrels, name)
+
+
+def test_ir_measures_is_given_no_fractions():
+    with pytest.raises(MetricInputError, match="whole grades"):
+        evaluate_run({"q": {"d": 2.0}}, {"q": {"d": 0.5}}, "Bpref")
 
 
 def test_a_measure_of_another_name_goes_to_ir_measures(data):

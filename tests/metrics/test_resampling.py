@@ -8,6 +8,7 @@ import scipy.stats
 
 from pqpp_metrics.functional import _influence, paired_permutation
 from pqpp_metrics.functional._pairs import PairOrder
+from pqpp_metrics.functional._studentised import tail_length
 from pqpp_metrics.functional._swapped import (
     draws_of_swaps,
     measured_swaps,
@@ -21,7 +22,6 @@ MEASURES = {
     "smare": lambda x, y: np.abs(scipy.stats.rankdata(x) - scipy.stats.rankdata(y)).mean() / len(x),
     "rmse": lambda x, y: np.sqrt(((x - y) ** 2).mean()),
 }
-TESTS = [paired_permutation]
 OFTEN = [
     pytest.param(name, marks=[] if name in ("kendall", "rmse") else pytest.mark.daily)
     for name in MEASURES
@@ -74,40 +74,36 @@ def test_influences_leave_every_query_out(name):
     np.testing.assert_allclose(influences, 11 * (value - np.array(left)), atol=1e-9)
 
 
-@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("ties", [False, True])
-def test_the_order_of_the_queries_does_not_matter(test, name, ties):
+def test_the_order_of_the_queries_does_not_matter(name, ties):
     values = three(n=35, ties=ties)
-    expected = test(*values, name, 150)
+    expected = paired_permutation(*values, name, 150)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(35)
-        assert test(*(one[order] for one in values), name, 150) == expected
+        assert paired_permutation(*(one[order] for one in values), name, 150) == expected
 
 
-@pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", MEASURES)
-def test_values_and_direction(test, name):
-    x, other, y = three(n=60)
-    result = test(x, other, y, name, 300)
+def test_values_and_direction(name):
+    x, other, y = three(n=60, seed=4)
+    result = paired_permutation(x, other, y, name, 300)
     assert result["value"] == pytest.approx(MEASURES[name](x, y), abs=1e-12)
     assert result["other_value"] == pytest.approx(MEASURES[name](other, y), abs=1e-12)
-    assert result[test.__name__] == result["value"] - result["other_value"]
-    swapped = test(other, x, y, name, 300)
-    assert swapped[test.__name__] == -result[test.__name__]
+    assert result["paired_permutation"] == result["value"] - result["other_value"]
+    swapped = paired_permutation(other, x, y, name, 300)
+    assert swapped["paired_permutation"] == -result["paired_permutation"]
     assert 0 < result["p_value"] <= 1
-    assert result == test(x, other, y, name, 300)
-    assert test(x, other, y, name, 300, seed=1)["n"] == 60
+    assert result == paired_permutation(x, other, y, name, 300)
+    assert paired_permutation(x, other, y, name, 300, seed=1)["n"] == 60
 
 
 def test_the_interval_holds_the_difference_and_the_same_predictor_differs_by_nothing():
     x, other, y = three(n=200)
-    for test in TESTS:
-        result = test(x, other, y, "kendall", 500)
-        assert result["ci_low"] < result[test.__name__] < result["ci_high"]
-        same = test(x, x, y, "pearson", 200)
-        assert same[test.__name__] == 0
-        assert same["p_value"] == 1
+    result = paired_permutation(x, other, y, "kendall", 500)
+    assert result["ci_low"] < result["paired_permutation"] < result["ci_high"]
+    same = paired_permutation(x, x, y, "pearson", 200)
+    assert (same["paired_permutation"], same["p_value"]) == (0, 1)
 
 
 def two_tails_by_hand(first, second, weight):
@@ -126,7 +122,7 @@ def two_tails_by_hand(first, second, weight):
 @pytest.mark.parametrize("name", MEASURES)
 def test_permutation_counts_every_swap_by_hand(name):
     """All 2**8 swaps of eight queries; the drawn share is near theirs."""
-    x, other, y = three(8, seed=4)
+    x, other, y = three(8, seed=10)
     a, b = x, other
     if name != "rmse":
         a, b = ((v - np.median(v)) / np.abs(v - np.median(v)).mean() for v in (x, other))
@@ -144,16 +140,26 @@ def test_permutation_counts_every_swap_by_hand(name):
     assert found == pytest.approx(exact, abs=0.015)
 
 
-def test_unlike_predictors_that_are_equally_good():
-    """One with normal noise, one with lognormal of the same variance: it was 12 to 16 %."""
+@pytest.mark.parametrize("name", ["pearson", "rmse"])
+def test_unlike_predictors_that_are_equally_good(name):
+    """One with normal noise, one with lognormal of the same variance, by the RMSE it was 15 %."""
     wrong = 0
-    for seed in range(300):
-        random = np.random.default_rng(seed)
-        y, first, second = random.standard_normal((3, 200))
+    for seed in range(200):
+        y, shared, first, second = np.random.default_rng(seed).standard_normal((4, 50))
         skewed = (np.exp(second) - math.exp(0.5)) / math.sqrt(math.e * (math.e - 1))
-        tested = paired_permutation(y + 1.5 * first, y + 1.5 * skewed, y, "pearson", 39)
+        sides = [y + 0.5 * shared + noise for noise in (first, skewed)]
+        tested = paired_permutation(*sides, y, name, 39)
         wrong += tested["p_value"] <= 0.05
-    assert wrong <= 25  # 15 are 5 %
+        assert math.isnan(tested["p_value"]) == math.isnan(tested["ci_low"]) == bool(tested["why"])
+        assert paired_permutation(*sides[::-1], y, name, 3)["why"] == tested["why"]
+    assert wrong <= 18  # 16 are 8 %
+
+
+def test_length_of_tails_is_that_of_l_moments():
+    errors = np.random.default_rng(0).standard_normal((3, 30)) ** 3
+    skewness, kurtosis = scipy.stats.lmoment(errors, axis=1, order=[3, 4])
+    np.testing.assert_allclose(tail_length(errors), kurtosis + np.abs(skewness), rtol=1e-12)
+    assert tail_length(np.zeros(4)) == 0
 
 
 @pytest.mark.parametrize("name", OFTEN)
@@ -171,28 +177,22 @@ def test_the_interval_leaves_0_out_where_the_test_rejects(name):
 
 def test_the_interval_covers_a_difference():
     """Of correlations 1 / sqrt(2) and 1 / sqrt(5): .707 and .447."""
-    truth, hits = 1 / math.sqrt(2) - 1 / math.sqrt(5), 0
+    truth, hits = 1 / math.sqrt(2) - 1 / math.sqrt(5), []
     for seed in range(200):
         y, first, second = np.random.default_rng(seed).standard_normal((3, 60))
         found = paired_permutation(y + first, y + 2 * second, y, "pearson", 99)
-        hits += found["ci_low"] <= truth <= found["ci_high"]
-    assert 182 <= hits <= 198  # 190 are 95 %
+        if not found["why"]:
+            hits.append(found["ci_low"] <= truth <= found["ci_high"])
+    assert len(hits) > 170 and 0.91 <= np.mean(hits) <= 0.99
 
 
-def test_level_under_the_null_and_power():
-    """Of predictors that are equally good few are told apart, a much better one is."""
-    wrong = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        y = rng.standard_normal(50)
-        x, other = y + rng.standard_normal((2, 50))
-        wrong += paired_permutation(x, other, y, "pearson", 200)["p_value"] < 0.05
-    assert wrong <= 9
-    x, other, y = y + 0.1 * x, other * 0 + rng.standard_normal(50), y
-    assert paired_permutation(x, other, y, "kendall", 300)["p_value"] < 0.01
+def test_a_much_better_predictor_is_told():
+    y, first, other = np.random.default_rng(0).standard_normal((3, 50))
+    assert paired_permutation(y + 0.1 * first, other, y, "kendall", 300)["p_value"] < 0.01
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_a_constant_has_no_correlation(test):
-    result = test([1] * 30, list(range(30)), [i * i for i in range(30)], "kendall", 20)
-    assert math.isnan(result[test.__name__]) and math.isnan(result["p_value"])
+def test_a_constant_has_no_correlation():
+    result = paired_permutation(
+        [1] * 30, list(range(30)), [i * i for i in range(30)], "kendall", 20
+    )
+    assert math.isnan(result["paired_permutation"]) and math.isnan(result["p_value"])

@@ -236,6 +236,14 @@ def test_repeated_fixations():
     assert F.auc_judd(p, twice) == pytest.approx((0.75 + 1) / 4 + 0.5, abs=1e-15)
 
 
+def test_a_continuous_map_is_no_count_of_fixations():
+    p, q, f = some_maps()
+    for metric in (F.nss, F.auc_judd, F.information_gain, F.sauc):
+        with pytest.raises(MetricInputError, match="`references > 0`"):
+            metric(p, q)
+        metric(p, f / 2)  # weights
+
+
 def test_report_is_the_metrics():
     p, q, f = some_maps()
     for convention in CONVENTIONS:

@@ -1,5 +1,6 @@
 import gzip
 import io
+import math
 import sys
 
 import numpy as np
@@ -17,7 +18,7 @@ from pqpp_metrics.functional import (
     recall_at_k,
     reciprocal_rank,
 )
-from pqpp_metrics.runs import rankings, read_qrels, read_run
+from pqpp_metrics.runs import evaluate_run, rankings, read_qrels, read_run
 
 RUN = "q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
 QRELS = "q1 0 d2 1\nq1 0 d9 2\nq2 0 d1 0\nq2 0 d3 -1\n"
@@ -73,6 +74,7 @@ def test_standard_input(tmp_path, monkeypatch):
         (read_run, "q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: 5 columns"),
         (read_run, "q Q0 d1 1 NA t\n", "line 1: the score is 'NA'"),
         (read_qrels, "q 0 d1 1 extra\n", "line 1: 5 columns"),
+        (read_qrels, "q 0 d1 inf\n", "line 1: the relevance is 'inf'"),
         (read_qrels, "q 0 d1 1_0\n", "line 1: the relevance is '1_0'"),
     ],
 )
@@ -81,10 +83,18 @@ def test_a_bad_file_and_its_line_are_named(tmp_path, read, text, words):
         read(write(tmp_path, "bad.trec", text))
 
 
+def test_grades_of_a_file_are_those_of_a_dict(tmp_path):
+    qrels = read_qrels(write(tmp_path, "qrels", "q1 0 d1 0.5\nq1 0 d2 2\n"))
+    assert qrels == {"q1": {"d1": 0.5, "d2": 2}} and isinstance(qrels["q1"]["d2"], int)
+    found = evaluate_run({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "ndcg")["values"]["ndcg"]
+    discount = 1 / math.log2(3)
+    assert found == pytest.approx((0.5 + 2 * discount) / (2 + 0.5 * discount))
+
+
 def test_a_query_on_one_side_only(tmp_path):
     run = read_run(write(tmp_path, "run", RUN + "q3 Q0 d1 1 1 t\n"))
     qrels = read_qrels(write(tmp_path, "qrels", QRELS + "q4 0 d1 1\n"))
-    with pytest.raises(MetricInputError, match=r"1 query of the judgments is .* \(q4\)"):
+    with pytest.raises(MetricInputError, match=r"1 query of the judgments has no .* \(q4\)"):
         rankings(run, qrels)
     dropped = rankings(run, qrels, missing="drop")
     assert dropped.query_ids == ["q1", "q2"]
@@ -97,6 +107,8 @@ def test_a_query_on_one_side_only(tmp_path):
         ranked = {"scores": zero.scores, "relevance": zero.relevance}
         assert metric(**ranked, unretrieved=zero.unretrieved)[2] == 0
     other = read_run(write(tmp_path, "other", "x Q0 d1 1 1 t\n"))
+    with pytest.raises(MetricInputError, match=r"of the run has no document in .* \(q2\)"):
+        rankings(run, {"q1": {"d1": 1}, "q2": {}, "q3": {"d1": 1}})
     with pytest.raises(MetricInputError, match="no query in common"):
         rankings(other, qrels, missing="zero")
     with pytest.raises(MetricInputError, match="complete the file"):

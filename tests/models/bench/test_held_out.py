@@ -144,7 +144,7 @@ def test_it_is_no_baseline_and_is_not_tested(both):
     with pytest.raises(PredictorError, match="'static' was fitted to 80 of these rows"):
         both.tested("static")
     tested = both.tested("n_words").results
-    arrows = {r.predictor: np.isnan(r.pearson_baseline_p) for r in tested}
+    arrows = {r.predictor: np.isnan(r.kendall_baseline_p) for r in tested}
     assert arrows == {"static": True, "static-train": False, "n_words": True}
 
 
