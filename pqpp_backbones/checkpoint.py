@@ -108,8 +108,8 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         content = path.read_bytes()
     if sha256_of_parts([content]) != expected:
         raise ModelError(
-            f"{path} is damaged or belongs to another {CONFIG} (its sha256 differs); save or "
-            "download the predictor again"
+            f"{path} is damaged, or belongs to another {CONFIG} (SHA-256 differs); download or "
+            "save the predictor again"
         )
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
@@ -185,8 +185,8 @@ def write_checkpoint(
     broken = [name for name, array in tensors.items() if not _is_finite(array)]
     if broken:
         raise ModelError(
-            f"{place}: the weights {broken[0]!r} to be saved hold NaN or infinity; fit or "
-            "train again, with a lower learning rate where there is one"
+            f"{place}: the weights {broken[0]!r} contain NaN or infinity; train again with a "
+            "lower learning rate"
         )
     kind = config["predictor_type"]
     with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
@@ -234,8 +234,7 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
     is_filled = place.exists() and any(place.iterdir())
     held = field_of(place / CONFIG, "predictor_type") if is_filled else kind
     if held != kind:
-        what = "files of something else" if held is None else f"a {held!r}"
+        what = "other files" if held is None else f"a {held!r}"
         raise ModelError(
-            f"{place} holds {what}, which a {kind!r} does not replace; name a new or empty folder, "
-            f"or one with an older {kind!r}"
+            f"{place} contains {what}; name an empty folder, or one with an older {kind!r}"
         )

@@ -72,12 +72,9 @@ def check_foreign(folder: Path) -> None:
                 _check_json(inner)
             continue
         if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in places):
-            raise ModelError(
-                f"{where} is a link to a file elsewhere, which is not read; put the file itself "
-                "there"
-            )
+            raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
         if path.name == "adapter_config.json":
-            raise ModelError(f"{where} adapts another model; merge the two first")
+            raise ModelError(f"{where} is an adapter of another model; merge the two first")
         if path.suffix == ".safetensors":
             header_of(path)
         if path.suffix == ".json":
@@ -92,8 +89,8 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} names code of its own by {code!r}, which is never run; give a model "
-                "that transformers knows itself"
+                f"{where} names its own code ({code!r}), which is never run; use a model that is "
+                "part of transformers"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
         is_ours |= "predictor_type" in value
@@ -109,7 +106,7 @@ def _check_json(path: Path) -> None:
                     raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove it")
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):
-            raise ModelError(f"{where} names a file elsewhere; give another model")
+            raise ModelError(f"{where} names a file outside its folder; use another model")
 
 
 def read_foreign_json(path: Path) -> Any:

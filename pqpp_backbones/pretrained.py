@@ -103,7 +103,7 @@ def why_not_loaded(error: Exception, *names: str) -> str:
     reason = reason_behind(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
-        return f"{which} needs code of its own, which is not run"
+        return f"{which} needs its own code, which is never run"
     if reason is None:
         return f"{which} is of another kind or not whole: {type(error).__name__}"
     return f"{which} {reason}"

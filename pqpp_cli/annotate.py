@@ -67,7 +67,7 @@ class StudyFile(Group):
 class Address(Group):
     """Where the server is."""
 
-    address: str | None = option(None, "where people reach the server (default: as serve said)")
+    address: str | None = option(None, "public address of the server (default: that of serve)")
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
@@ -121,7 +121,7 @@ class AnnotateDemo(Command):
     """
 
     output: str = option("pqpp-annotation-demo", "the folder of the study", path="output")
-    port: int = option(8000, "port to listen at")
+    port: int = option(8000, "port to listen on")
     browser: bool = option(True, "print the links only")
 
     def run(self) -> None:
@@ -177,18 +177,18 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         from_format: The tool that wrote the file.
     """
 
-    dataset: str | None = option(None, "take prompts and images from a dataset instead")
+    dataset: str | None = option(None, "read prompts and images from a dataset instead")
     file: str | None = option(None, "the table of prompts and images", path="file")
     from_format: str | None = option(None, choices=("label-studio", "argilla"), also=("from",))
     image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
-    kind: str = option("relevance", f"of task: {', '.join(TASK_KINDS)}")
+    kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
     title: str | None = option(None, "what is asked, in one line")
     people_per_item: int = option(3, "annotators per item")
     seed: int = option(0, "seed of all random orders")
     set: dict[str, str] | None = option(None, "another setting of the study, like control.count=20")
-    add: bool = option(False, "add the prompts of the table to a study that is there")
+    add: bool = option(False, "add the prompts of the table to an existing study")
 
     def __post_init__(self) -> None:
         """Check that prompts come from one place, and settings have no option of their own."""
@@ -210,7 +210,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             return
         place = Path(self.study)
         if place.exists():
-            raise PqppError(f"{place} is there already; `add` adds to it, or name another")
+            raise PqppError(f"{place} already exists; use `add`, or name another folder")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
         if self.title is not None:
@@ -231,7 +231,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
                     ("trial", "to try it", _TRY_DAYS),
                 )
             ]
-        print(f"made: {place} and {study.database} ({counts})")
+        print(f"created {place} and {study.database} ({counts})")
         print(f"next: pqpp annotate serve {place}")
         print(f"your own view: {links[0]}")
         print(f"to try it:     {links[1]}")
@@ -300,9 +300,9 @@ class AnnotateInvite(StudyFile, Address, Command):
     role: str = option("annotator", "annotator, control, owner or trial")
     label: str = option("", "a note of yours; nobody else sees it")
     days: float = option(30.0, "until a link expires")
-    shared: bool = option(False, "one link for all whom a recruiting site sends")
-    list: bool = option(False, "print what links there are")
-    revoke: int | None = option(None, "end a link at once", metavar="ID")
+    shared: bool = option(False, "one link for everyone a recruiting site sends")
+    list: bool = option(False, "list the links")
+    revoke: int | None = option(None, "revoke a link", metavar="ID")
     output: str | None = option(None, "write the links as CSV", path="output file")
 
     def run(self) -> None:
@@ -358,9 +358,9 @@ class AnnotateServe(StudyFile, Command):
             people send.
     """
 
-    host: str = option("127.0.0.1", "address to listen at (default: this machine only)")
-    port: int = option(8000, "port to listen at")
-    url: str | None = option(None, "where people reach it, for all links")
+    host: str = option("127.0.0.1", "address to listen on (default: this machine only)")
+    port: int = option(8000, "port to listen on")
+    url: str | None = option(None, "public address, used in all links")
     workers: int = option(1, "processes; more than one on PostgreSQL only", least=1)
     certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
     key: str | None = option(None, "its key, in PEM form", path="file")

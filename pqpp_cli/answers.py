@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LEAST = 24
 """Characters of a prompt in a table, be the terminal as narrow as it may."""
 _DEVIATION = "_deviation"
-_NO_PHRASE = "nothing can be left out of it"
+_NO_PHRASE = "no phrase can be removed from it"
 _RANKS = len("  people  captions  ")
 
 
@@ -104,7 +104,7 @@ def format_answers(style: str, columns: dict, far_means: str, width: int | None)
     notes = [f"far: {far_means}"] if any(far) else []
     if count := sum(map(bool, columns.get("ignored", []))):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
-        notes.append(f"{of} not read whole; the column `ignored` of files tells what and why")
+        notes.append(f"{of} not read completely; the column `ignored` of the output file says why")
     return "\n\n".join([text, *notes])
 
 

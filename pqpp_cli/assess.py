@@ -56,9 +56,9 @@ class Gallery(Group):
         people: People's answers, to measure agreement: image (or prompt_id and model) and matched.
     """
 
-    image_dir: str | None = option(None, "the images, see below", path="images")
+    image_dir: str | None = option(None, "folder of images (layouts below)", path="images")
     people: str | None = option(None, path="file")
-    embed: bool = option(False, "put small copies of images into the page (default: link them)")
+    embed: bool = option(False, "embed thumbnails in the page (default: link to the images)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
         """Write the gallery of some tables of verdicts.
@@ -88,15 +88,15 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
     file: str | None = option(None, "prompts: prompt, prompt_id and further columns", path="file")
     output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
     gallery: str | None = option(None, path="output file", endings=PAGES)
-    replace: bool = option(False, "replace a table of other assessors or other models")
+    replace: bool = option(False, "replace a table made with other assessors or models")
     batch_size: int = option(16, "images at once", least=1)
-    shard_size: int | None = option(None, "rows of a shard (default: 100)")
+    shard_size: int | None = option(None, "rows per shard (default: 100)")
 
     def __post_init__(self) -> None:
         """Refuse before anything is loaded what would fail after the work."""
         super().__post_init__()
         if self.file and self.dataset:
-            raise PqppError("`file` and `dataset` both name prompts; give one")
+            raise PqppError("give `file` or `dataset`, not both")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
             raise PqppError("`image_dir` or `evidence`: give one, the images or what was seen")
@@ -130,7 +130,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
                 names = " or ".join(assessor.name for assessor in assessors)
                 raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
             count = write_verdicts(self.output, itertools.chain([first], rows))
-            note(f"{count} rows scored again: {self.output}")
+            note(f"rescored {count} rows: {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
@@ -185,7 +185,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
         if lacking:
             named = _some([picture.image_id for picture in lacking])
-            note(f"{len(lacking)} images cannot be assessed, their rows say why: {named}")
+            note(f"{len(lacking)} images could not be assessed (see their rows): {named}")
         return pictures
 
     def _prompts(self) -> Iterator[dict] | None:
@@ -214,7 +214,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
         known, answers = with_people(judged, read_people(self.people))
         if not known:
-            note(f"{self.people} has no answer on an image that has a verdict")
+            note(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
         for measured in agreement_by(rows, ["routine"]):
             note(f"{measured['routine']}: {agreement_in_words(measured)}")

@@ -82,7 +82,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     """
 
     dataset: str | None = None
-    subset: str | None = option(None, "its configuration (of the dataset or pqpp)", goes_with="")
+    subset: str | None = option(None, "configuration of the dataset", goes_with="")
     split: str | None = option(None, goes_with="")
     data_dir: str | None = option(None, goes_with="")
     targets: tuple[str, ...] | None = None
@@ -169,15 +169,17 @@ class BenchPredictors(Compared):
             "automatic-metrics",
         ),
     )
-    published: bool = option(True, "leave the published figures out")
+    published: bool = option(True, "omit the published figures")
     baseline: str | None = None
     fitted_to: str | None = option(None, metavar="SOURCE")
     metrics: str | None = option(None, path="file")
     metric: dict[str, str] = option({}, metavar="COLUMN=TARGET")
-    report: str | None = option(None, "also a page with charts", path="output file", endings=PAGES)
+    report: str | None = option(
+        None, "also write an HTML page with charts", path="output file", endings=PAGES
+    )
     eval_results: str | None = option(None, path="output")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
-    spaces: bool = option(True, "leave out pictures of predictors' spaces, by t-SNE (pqpp[plots])")
+    spaces: bool = option(True, "omit the t-SNE plots of predictors' embeddings (pqpp[plots])")
     explain: bool = option(False, goes_with="report")
 
     def __post_init__(self) -> None:
@@ -225,7 +227,7 @@ class BenchPredictors(Compared):
         if self.report:
             spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:
-                note(f"without pictures of spaces: {reason}")
+                note(f"no t-SNE plots: {reason}")
             emit(render_report(run, published, spaces, self.explain), self.report)
 
     def _run(self) -> BenchRun:
@@ -244,8 +246,8 @@ class BenchPredictors(Compared):
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
                 note(
-                    f"{name} was fitted to a table called {self.dataset}: on the same rows its "
-                    "figures are too good; use prompts that it was not fitted to"
+                    f"{name} was fitted to a table named {self.dataset}; if these are the same "
+                    "rows, its figures are too good"
                 )
         if self.predictors is None and self.table == "main":
             predictors, left_out = with_some_of(predictors, targets, not split.is_pqpp)
@@ -281,7 +283,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1 with images", path="folder")
     limit: int | None = option(None, "only the first N images", least=1)
     batch_size: int = option(16, "images at once", least=1)
-    published: bool = option(True, "leave the published figures out", library="with_published")
+    published: bool = option(True, "omit the published figures", library="with_published")
 
     def run(self) -> None:
         """Evaluate the models and print the four tables beside the published figures."""

@@ -28,7 +28,7 @@ def _formats() -> list[str]:
 class ReadingOptions(Group):
     """How votes are read, and what their labels mean."""
 
-    TITLE = "how votes are read"
+    TITLE = "reading votes"
     from_format: str | None = option(
         LIBRARY,
         metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
@@ -86,9 +86,9 @@ class KeepingOptions(Group):
         plan_width: Width of the reliability's interval that the plan aims at.
     """
 
-    TITLE = "what is kept and told"
+    TITLE = "what is kept and reported"
     keep_images: str = option("path", choices=("path", "bytes", "none"))
-    image_dir: str | None = option(None, "folder of the judged images", path="images")
+    image_dir: str | None = option(None, "folder of the rated images", path="images")
     votes: bool = option(True, "do not keep the votes")
     keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
     pseudonym_key: str | None = option(None, path="file")
@@ -156,7 +156,9 @@ class Build(
     relevance: tuple[str, ...] | None = option(None, path="file", several=True)
     output: str = option(NEEDED, "the folder to write", path="output")
     name: str = option("My benchmark", "the benchmark's name, for its card")
-    plan: bool = option(False, "say what other numbers of annotators, images, prompts would reach")
+    plan: bool = option(
+        False, "print how reliable other numbers of annotators, images and prompts would be"
+    )
 
     def __post_init__(self) -> None:
         """Refuse names that no split can have."""
@@ -191,7 +193,7 @@ class Build(
         if self.keep_annotators:
             print("pqpp: warning: annotators are named; publish with consent only", file=sys.stderr)
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
-            what = "annotators got random numbers, others in the next build"
+            what = "annotators got random numbers, new ones in each build"
             print(f"pqpp: note: {what}; --pseudonym-key FILE keeps them", file=sys.stderr)
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
@@ -207,7 +209,7 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
         planned, legend = agreement.plan(keeping.plan_width)
         yield from figures_text("table", [planned], [legend]).splitlines()
     elif plan:
-        yield "no plan: it needs ratings of a prompt by two annotators or more"
+        yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.lines() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"
@@ -221,5 +223,5 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"
         if people:
-            what = "left out" if exclude else "--exclude flagged leaves them out"
+            what = "left out" if exclude else "--exclude flagged removes them"
             yield f"{len(people)} of {how_many(len(names), 'rater')} flagged; {what}"

@@ -198,7 +198,7 @@ def check_outputs(command: Any) -> None:
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
         if endings and not is_folder and not path.lower().endswith(tuple(endings)):
-            raise PqppError(f"`{name}` {path}: name a file in {', '.join(endings)}")
+            raise PqppError(f"`{name}` {path}: the file must end in {', '.join(endings)}")
         try:
             if is_folder:
                 check_output_folder(path, inputs=inputs)

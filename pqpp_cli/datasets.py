@@ -87,7 +87,9 @@ class DatasetsPush(Push, Command):
     In one commit. The token is that of `hf auth login` or HF_TOKEN.
     """
 
-    folder: str = option(NEEDED, "as written by export or `pqpp build`", path="folder", word=True)
+    folder: str = option(
+        NEEDED, "folder written by export or `pqpp build`", path="folder", word=True
+    )
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
@@ -137,7 +139,7 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         captions = self._captions()
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
-            note(f"{blank} blank captions left out")
+            note(f"skipped {blank} blank captions")
         select.require_selectable(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
@@ -207,7 +209,7 @@ class DatasetsShow(Command):
         header = ("column", "type", *(f"row {n}" for n in range(1, len(described.rows) + 1)))
         print("\n" + tabulate(columns, header, **_PLAIN))
         if described.no_rows:
-            print("\n" + visible(f"no row to show: {described.no_rows}"))
+            print("\n" + visible(f"no rows to show: {described.no_rows}"))
 
 
 def _cell(value: object) -> str:

@@ -44,7 +44,7 @@ class Served(OnePredictor):
         port: Port to listen on, 0 for any free one (default: 7860).
     """
 
-    TITLE = "a web page to ask about prompts, with --serve"
+    TITLE = "the web page, with --serve"
     serve: bool = False
     host: str | None = option(None, goes_with="serve")
     port: int | None = option(None, goes_with="serve")
@@ -74,7 +74,7 @@ class Demo(Served, Command):
         """Refuse an output of a page, which has none."""
         super().__post_init__()
         if self.serve and self.output is not None:
-            raise PqppError("`output`: a page writes nothing; leave it or `serve` out")
+            raise PqppError("`output` and `serve` exclude each other; give one")
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
 
 _KNOWN = (
-    "{network} was trained on {known} of these {prompts} prompts with their scores, so these have "
-    "no figures; measure on prompts that it has not seen, pqpp bench marks the others"
+    "{network} was trained on {known} of these {prompts} prompts and their scores, so they have "
+    "no figures; evaluate on prompts that it has not seen"
 )
 _FAR = (
     "{far} of {prompts} prompts are not read as plain English: words and pieces of words are "
@@ -67,12 +67,12 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
 
     dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")
     targets: tuple[str, ...] | None = None
-    folds: int = option(5, "parts of the cross-validation")
+    folds: int = option(5, "folds of the cross-validation")
     encoder: str = option("static-train", path="name")
     base: str | None = option(None, metavar="TARGET")
     chat_model: str | None = None
     output: str = option(NEEDED, "where to save the predictor", path="output", also=("output_dir",))
-    overwrite: bool = option(False, "replace the predictor that is there")
+    overwrite: bool = option(False, "overwrite an existing predictor")
 
     def run(self) -> None:
         """Fit, save, and print what the predictor scores on prompts that were left out."""
@@ -106,7 +106,7 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
                 print(_FAR.format_map(training))
         fitted.details = {**fitted.details, "dataset": data.dataset}
         folder = fitted.save_pretrained(self.output)
-        print(f"saved in {folder}; use it by pqpp predict --predictor {folder}")
+        print(f"saved to {folder}; use it with pqpp predict --predictor {folder}")
 
 
 def format_figures(fitted: Predictor) -> str:
@@ -129,7 +129,7 @@ def format_figures(fitted: Predictor) -> str:
     table += "\n\nSpearman of each form, same prompts:\n" + tabulate(
         tried, ("target", "kept", *next(iter(forms.values()))), floatfmt=".3f"
     )
-    note = f"on prompts left out of the fit, {training['folds']} parts"
+    note = f"cross-validation with {training['folds']} folds"
     other = [name for name, kept, *_ in tried if forms[name][kept] != figures[name]["spearman"]]
     if other:
         note += (
@@ -137,5 +137,5 @@ def format_figures(fitted: Predictor) -> str:
             "so the two tables differ: the first is what to expect"
         )
     if any(scores["spearman"] <= 0 for scores in figures.values()):
-        note += "; a target at or below 0 was not learned, predictions of it mean nothing"
+        note += "; a target at or below 0 was not learned: its predictions mean nothing"
     return f"{table}\n{note}"

@@ -25,7 +25,7 @@ _CUT = (".parquet", ".csv", ".tsv", ".gz")
 class Pipeline(Group):
     """A diffusers pipeline."""
 
-    TITLE = "the pipeline; what is left out is its own choice"
+    TITLE = "the pipeline; defaults are the pipeline's own"
     num_inference_steps: int | None
     guidance_scale: float | None
     negative_prompt: str | None
@@ -53,9 +53,11 @@ class ImagesEndpoint(Group):
         ledger: File of the calls; a rerun counts them against the limits.
     """
 
-    TITLE = "with --images-url; it takes --height and --width too"
+    TITLE = "with --images-url; --height and --width apply too"
     images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
-    most_calls: int | None = option(None, "the most calls allowed", above=0, goes_with="images_url")
+    most_calls: int | None = option(
+        None, "maximum number of calls", above=0, goes_with="images_url"
+    )
     most_money: float | None = option(None, above=0, goes_with="images_url")
     ledger: str | None = option(None, metavar="FILE", goes_with="images_url")
     price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
@@ -107,14 +109,16 @@ class Generate(
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
     command: str | None = option(None, metavar="WORDS")
-    images_url: str | None = option(None, "of an endpoint that speaks OpenAI's images, up to /v1")
+    images_url: str | None = option(None, "of an endpoint with OpenAI's images API, up to /v1")
     model_name: str | None = option(None, library="name")
     file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
-    output: str = option(NEEDED, "a folder, or one of fsspec, like s3://BUCKET/NAME", path="output")
+    output: str = option(
+        NEEDED, "a folder, or any fsspec URL, like s3://BUCKET/NAME", path="output"
+    )
     images_per_prompt: int = option(2, "how many images of each prompt", least=1)
-    batch_size: int = option(1, "images at once; with 1 they are the same in any job", least=1)
-    shard_size: int | None = option(None, "rows of a shard (default: 8)")
+    batch_size: int = option(1, "batch size; with 1, images do not depend on the batch", least=1)
+    shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
         """Check that there is one way to come by images, and what it needs."""
@@ -122,13 +126,11 @@ class Generate(
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
             if getattr(self, way) and not getattr(self, name):
-                raise PqppError(f"`{way}`: say by `{name}` what the model is called")
+                raise PqppError(f"`{way}` needs `{name}`, the name of the model")
         if self.most_money is not None and self.price_per_image is None:
-            raise PqppError("`most_money`: say by `price_per_image` what an image costs")
+            raise PqppError("`most_money` needs `price_per_image`")
         if self.has_many_workers and (self.most_calls or self.most_money):
-            raise PqppError(
-                "`workers`: each would spend `most_calls` or `most_money`; leave it out"
-            )
+            raise PqppError("`workers`: each would spend `most_calls` or `most_money`; remove it")
 
     def role_of(self, name: str) -> str | None:
         """Return what the path of an option is; images lie in a folder or in a store."""
@@ -160,11 +162,14 @@ class Generate(
             self.batch_size,
             progress=sys.stderr.isatty(),
         )
-        text = f"{summary.made} images made in {self.output}/images, {summary.skipped} were there"
+        text = (
+            f"{summary.made} images generated in {self.output}/images, {summary.skipped} already "
+            "there"
+        )
         text += f"; {summary.blank} blank prompts have none" if summary.blank else ""
         text += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
         if summary.refused:
-            text += f"; {summary.refused} could not be had, as {summary.last_refusal}"
+            text += f"; {summary.refused} were refused ({summary.last_refusal})"
         print(f"pqpp: {text}", file=sys.stderr)
         if generator.budget:
             print(f"pqpp: {generator.budget.line()}", file=sys.stderr)

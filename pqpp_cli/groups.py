@@ -271,14 +271,16 @@ class Shards(Group):
         num_gpus: With --engine ray: GPUs per worker; may be 0.5.
     """
 
-    TITLE = "shard by shard: a job that can be killed and goes on"
+    TITLE = "shard by shard: a killed job resumes"
     SHARD_SIZE: ClassVar[int] = 100_000
     shard_size: int | None = option(None, "rows per shard (default: 100000)")
     shard: str | None = option(None, metavar="I/N")
-    workers: int | None = option(None, "processes at once (default: 1; on Ray as many as fit)")
+    workers: int | None = option(None, "parallel processes (default: 1; on Ray as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
     ray_address: str | None = option(None, metavar="ADDRESS")
-    num_cpus: float | None = option(None, "with --engine ray: CPUs a worker (default: 1)", least=0)
+    num_cpus: float | None = option(
+        None, "with --engine ray: CPUs per worker (default: 1)", least=0
+    )
     num_gpus: float | None = option(None, least=0)
 
     def __post_init__(self) -> None:
@@ -286,7 +288,7 @@ class Shards(Group):
         super().__post_init__()
         for name in ("ray_address", "num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise PqppError(f"`{name}`: it is about `engine` ray; add that")
+                raise PqppError(f"`{name}` needs `engine` ray")
 
     @property
     def in_shards(self) -> bool:
@@ -313,7 +315,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise PqppError(f"`{name}`: shards come by `file`, Parquet or CSV; leave it out")
+                raise PqppError(f"`{name}`: shards are read from `file`, Parquet or CSV; remove it")
 
     def work_on_shards(
         self,
@@ -337,15 +339,12 @@ class Shards(Group):
         from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise PqppError("shards are cut from files; name them by `file`")
+            raise PqppError("shards are read from files; give `file`")
         if output is None:
-            raise PqppError("shards are written into a folder; name it by `output`")
+            raise PqppError("shards are written to a folder; give `output`")
         source, target = (expanded(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
-            raise PqppError(
-                f"`output` {output} lies in the input {file}, and would be read as a part of it; "
-                "name another folder"
-            )
+            raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
         share = self.shard or cut.launched_share(os.environ)
         cut.share_of((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
@@ -363,8 +362,8 @@ class Shards(Group):
             engine=self.engine or "local",
             ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0),
         )
-        text = f"{done.shards} of {len(shards)} shards written to {output} from {done.rows} rows"
-        text += f", {done.skipped} were there" if done.skipped else ""
+        text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
+        text += f", {done.skipped} already there" if done.skipped else ""
         text += f"; {done.errors} rows have an error (column error)" if done.errors else ""
         print(f"pqpp: {text}", file=sys.stderr)
 
@@ -374,7 +373,7 @@ class Push(Group):
 
     private: bool = option(False, "make a new repository private")
     branch: str | None = option(None, "the branch to push to (default: main)", library="revision")
-    dry_run: bool = option(False, "only say what would change")
+    dry_run: bool = option(False, "show what would change, change nothing")
 
     def push(self, push: Callable, what: str, repository: str) -> None:
         """Push by `push(what, repository, private=, revision=, dry_run=)`; print what was done."""

@@ -43,18 +43,22 @@ class Leaderboard(Tables, Command):
     subset: str | None = option(None, "its configuration (default: the first by name)")
     split: str | None = option(None, "its split (default: test, else the first by name)")
     models: tuple[str, ...] = option((), metavar="OWNER/NAME[,...]", path="name", commas=True)
-    verify: bool = option(False, "let every predictor predict again; report differences, and test")
+    verify: bool = option(
+        False, "predict again with every predictor, report differences and significance"
+    )
     dataset: str | None = option(None, path="name", goes_with="verify")
     report: str | None = option(None, "also write it as a page", path="output file", endings=PAGES)
     space: str | None = option(None, "also publish the page as a Space", metavar="OWNER/NAME")
-    dry_run: bool = option(False, "with --space: only say what would change", goes_with="space")
+    dry_run: bool = option(
+        False, "with --space: show what would change, change nothing", goes_with="space"
+    )
 
     def __post_init__(self) -> None:
         """Refuse a Space that cannot be called so before anything is read."""
         super().__post_init__()
 
         if self.space is not None and not is_repository_id(self.space):
-            raise PqppError(f"`space` {self.space}: no name of a Space; write OWNER/NAME")
+            raise PqppError(f"`space` {self.space}: write OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""

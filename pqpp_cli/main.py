@@ -144,7 +144,7 @@ def _told(error: Exception, kind: type | None) -> tuple[int, list[str]]:
     if isinstance(error, OSError) and error.strerror:
         if error.filename:
             return 2, [f"{error.filename}: {error.strerror}"]
-        return 2, [f"{error.strerror}, at standard output or a file that it does not name"]
+        return 2, [f"{error.strerror} (standard output, or a file without a name)"]
     if isinstance(error, OSError | PqppError):
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]

@@ -122,7 +122,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
             raise PqppError("`run` and `qrels` go together; give both")
         if self.runs and (self.predictions or self.references or self.input):
-            raise PqppError("`run` and `qrels` stand for the inputs; leave the others out")
+            raise PqppError("`run` and `qrels` replace the other inputs; remove those")
 
     def run(self) -> None:
         """Compute, and print the result."""
@@ -226,7 +226,7 @@ class MetricsList(Command):
             for name in list_metrics()
         ]
         print(tabulate(rows, ("metric", "needs", "what it is"), maxcolwidths=[None, 34, 60]))
-        print("\npqpp metrics show NAME tells what each input, option and result is")
+        print("\npqpp metrics show NAME describes inputs, options and results")
 
 
 _ALL = "all"
@@ -257,7 +257,7 @@ class MetricsPush(Push, Command):
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
             raise PqppError(
-                f"{self.repository}: {len(names)} metrics cannot go into one Space; write {owner}"
+                f"{self.repository}: {len(names)} metrics need a Space each; write {owner}"
             )
         for name in names:
             plain = name.removeprefix("pqpp/")

@@ -104,8 +104,8 @@ class ModelsCollectionAttach(ModelsCollection, Command):
         folder = changed.save_pretrained(self.output)
         if not 0.5 <= after / before <= 2:
             note(
-                f"the collection now has {after:,} captions instead of {before:,}; scores depend "
-                "on that number, so don't compare them with those of the old predictor"
+                f"the collection has {after:,} captions instead of {before:,}; scores depend on "
+                "it: do not compare them with the old predictor's"
             )
         labelled = changed.model.collection.labelled
         print(f"{after:,} captions, {labelled:,} of them labelled: {folder}")
@@ -176,14 +176,14 @@ class ModelsList(Command):
 
         from pqpp_models import registry
 
-        head = ("predictor", "what it is", "needs beside a prompt", "size")
+        head = ("predictor", "what it is", "needs besides a prompt", "size")
         rows = [
             (name, *registry.NOTES[name], _size_of(name)) for name in registry.list_predictors()
         ]
         widths = [None, 46, 46, None]
-        print(f"By name alone; {registry.DEFAULT_PREDICTOR} is the default.\n")
+        print(f"Shipped or untrained, by name; {registry.DEFAULT_PREDICTOR} is the default.\n")
         print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))
-        print("\nFrom a folder or a repository on the Hub.\n")
+        print("\nTrained, from a folder or a Hub repository.\n")
         saved = [(name, *registry.NOTES[name]) for name in sorted(registry.UNSHIPPED)]
         print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
 
@@ -231,9 +231,7 @@ class ModelsPush(Push, Command):
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise PqppError(
-                    "say what and where, pqpp models push NAME_OR_PATH OWNER/REPOSITORY"
-                )
+                raise PqppError("give both, pqpp models push NAME_OR_PATH OWNER/REPOSITORY")
             return self.push(push_space, name, self.space)
         if self.space is not None:
             shown_predictor(name)  # refused before anything is pushed
@@ -287,7 +285,7 @@ class ModelsSubmit(Command):
 
     predictor: str = option(NEEDED, "a repository", metavar="OWNER/NAME", word=True)
     benchmark: str = option(NEEDED, "the benchmark's dataset", metavar="OWNER/DATASET")
-    dry_run: bool = option(False, "measure, and only say what would be proposed")
+    dry_run: bool = option(False, "evaluate, and show what would be proposed")
 
     def run(self) -> None:
         """Measure, propose, and print what was done."""

@@ -94,7 +94,7 @@ class Predict(
         if self.prompts and self.file:
             raise PqppError("give prompts as arguments or by `file`, not both")
         if self.dataset and (self.prompts or self.file):
-            raise PqppError("give prompts by `dataset` or in another way, not both")
+            raise PqppError("give `dataset` or other prompts, not both")
 
     def run(self) -> None:
         """Predict and print."""
@@ -111,7 +111,7 @@ class Predict(
         if self.explain:
             self._explained(predictor, [])  # refused before anything is predicted
         if source.blank:
-            are = "is blank and gets" if source.blank == 1 else "are blank and get"
+            are = "is blank and has" if source.blank == 1 else "are blank and have"
             text = f"{source.blank} of {source.count} prompts {are} no prediction"
             print(f"pqpp: note: {text}", file=sys.stderr)
         if self.style in ("table", "markdown"):
@@ -151,7 +151,7 @@ class Predict(
             return PromptSource.of_words(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
             raise PqppError(
-                'no prompt came; write pqpp predict "a prompt", name a `file`, or pipe prompts in'
+                'no prompt; write pqpp predict "a prompt", give `file`, or pipe prompts in'
             )
         return PromptSource.of_file(self.file or "-", self.column)
 
@@ -255,7 +255,10 @@ def _beside(given: dict, predicted: dict, renamed: list[str]) -> dict:
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # said once, not for each part
-            print(f"the input has {taken}: predictions end in _predicted", file=sys.stderr)
+            print(
+                f"the input already has {taken}; predictions get the suffix _predicted",
+                file=sys.stderr,
+            )
             renamed.append(taken)
         added = {f"{name}_predicted": cells for name, cells in added.items()}
     return {**given, **added}

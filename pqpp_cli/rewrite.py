@@ -28,9 +28,9 @@ class StudyOptions(Group):
         images_per_prompt: With --study: pairs (default: 1).
     """
 
-    TITLE = "to ask people whether it helped"
+    TITLE = "ask people whether it helped"
     study: str | None = option(None, path="output")
-    model_name: str | None = option(None, "what pqpp generate calls the model", goes_with="study")
+    model_name: str | None = option(None, "the model's name in pqpp generate", goes_with="study")
     images_per_prompt: int | None = option(None, least=1, goes_with="study")
 
 
@@ -80,7 +80,7 @@ class Rewrite(
     candidates: str | None = option(None, "a table of prompt and candidate", path="file")
     chat_model: str | None = None
     count: int = option(4, "rewrites for each prompt", least=1)
-    predictor: str = option("static", "the predictor that judges")
+    predictor: str = option("static", "the predictor that ranks them")
     margin: float = option(LIBRARY, least=0)
     confidence: float = option(LIBRARY, least=0, below=1)
     entailment: str | None = option(LIBRARY, path="name")
@@ -93,10 +93,10 @@ class Rewrite(
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
-            raise PqppError("`chat_url`: name by `chat_model` which of its models writes")
+            raise PqppError("`chat_url` needs `chat_model`, the model that writes")
         self.require_one_of("candidates", "chat_model")
         if self.study and not self.model_name:
-            raise PqppError("`study`: say by `model_name` what pqpp generate calls the model")
+            raise PqppError("`study` needs `model_name`, the model's name in pqpp generate")
 
     def run(self) -> None:
         """Write, judge and print."""
@@ -107,7 +107,7 @@ class Rewrite(
         style = self.style
         prompts, ids = self._prompts()
         if self.study and len(set(ids)) < len(ids):
-            raise PqppError("`study`: two prompts have one prompt_id; give each one of its own")
+            raise PqppError("`study`: duplicate prompt_id; make them unique")
         judge = Judge(**self.arguments(Judge))
         write, cost = self._writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
@@ -116,7 +116,7 @@ class Rewrite(
             write_whole(self.keep, "".join(lines))
         note(*cost(), _in_words(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
-            note("ranked, not accepted: name a model of entailment by --entailment")
+            note("ranked only; --entailment MODEL accepts the best ones")
         if style == "table":
             emit(_table(rewritten.columns), self.output)
         else:
@@ -127,9 +127,9 @@ class Rewrite(
             texts = (rewritten.columns["prompt"], rewritten.columns["best"])
             pairs = self.images_per_prompt or 1
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
-            note(f"a study of {count} prompts is in {self.study}")
+            note(f"wrote a study of {count} prompts to {self.study}")
         if rewritten.error is not None:
-            rest = f"from prompt {rewritten.stopped_at + 1} on all stay as they were"
+            rest = f"stopped at prompt {rewritten.stopped_at + 1}; the rest is unchanged"
             raise PqppError(f"{rewritten.error}; {rest}")
 
     def _prompts(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -157,7 +157,7 @@ class Rewrite(
 def _in_words(columns: dict[str, list], verdicts: list[dict]) -> str:
     """Say how many were found, and the usual reasons against the others."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
-    text = f"{sum(columns['changed'])} of {len(columns['prompt'])} prompts are rewritten, "
+    text = f"rewrote {sum(columns['changed'])} of {len(columns['prompt'])} prompts; "
     text += f"{better} have a better candidate; {len(verdicts)} candidates"
     reasons = Counter(v["reason"].partition(":")[0] for v in verdicts if v["reason"])
     usual = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))

@@ -50,7 +50,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     """
 
     targets: tuple[str, ...] = option(NEEDED, metavar="NAME,NAME[,...]")
-    cost: tuple[float, ...] = option(NEEDED, "each route's cost of an answer", metavar="C,C[,...]")
+    cost: tuple[float, ...] = option(NEEDED, "cost per answer of each route", metavar="C,C[,...]")
     names: tuple[str, ...] | None = option(None, "names of the routes", metavar="NAME,...")
     utility: tuple[float, ...] | None = option(None, metavar="U,...")
     budget: float | None = option(LIBRARY, metavar="C")
@@ -90,7 +90,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
             for r in routes
         ]
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
-        print(f'saved in {folder}; use it by pqpp route predict {folder} "a prompt"')
+        print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 
 
 class RoutePredict(PromptOptions, ResultOptions, Command):

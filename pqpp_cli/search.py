@@ -80,8 +80,8 @@ def print_index(index: Any) -> None:
 class SearchAdd(Indexed, SourceOptions, Command):
     """Add images or embeddings to an index."""
 
-    model: str | None = option(None, "where its model lies, if not on the Hub", path="name")
-    output: str | None = option(None, "the folder to write (default: in its place)", path="output")
+    model: str | None = option(None, "folder of its model, if not on the Hub", path="name")
+    output: str | None = option(None, "the folder to write (default: overwrite)", path="output")
 
     def run(self) -> None:
         """Embed what came, and write the larger index."""
@@ -114,15 +114,14 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         if embed.has_embeddings(self.source):
             if self.model or self.revision or self.ids:
                 raise PqppError(
-                    f"{self.source} tells its model and ids; leave `model`, `revision` and `ids` "
-                    "out"
+                    f"{self.source} names its model and ids; remove `model`, `revision` and `ids`"
                 )
             vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise PqppError("`model`: name what embeds the images, like CLIP")
+                raise PqppError("`model` is missing: what embeds the images, like CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
@@ -143,13 +142,13 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     """
 
     SHARD_SIZE = 10_000
-    model: str = option(NEEDED, "as of pqpp search build")
+    model: str = option(NEEDED, "an index made by pqpp search build")
     file: str = option(NEEDED, "texts or images' paths", path="file")
     column: str = option("prompt", "its column of them")
     image_dir: str | None = option(None, path="images")
     batch_size: int = option(64, "texts at once, on a GPU")
     output: str = option(NEEDED, "the folder to write", path="output")
-    shard_size: int | None = option(None, "rows of a shard (default: 10000)")
+    shard_size: int | None = option(None, "rows per shard (default: 10000)")
 
     def run(self) -> None:
         """Embed from shard to shard."""
@@ -225,7 +224,7 @@ class SearchLabels(
         rows["score"] = [round(float(score), 6) for score in relevance.score]
         emit_columns(rows, style, self.output)
         empty = len(texts) - len(set(query))
-        text = f"{len(query)} images to judge, {empty} of {len(texts)} prompts without one"
+        text = f"{len(query)} images to rate; {empty} of {len(texts)} prompts have none"
         print(f"pqpp: {text}", file=sys.stderr)
 
 
@@ -281,7 +280,7 @@ class SearchRetrieve(
         holds=("text", "Parquet", "gzip"),
         endings=(".trec", ".run", ".txt", ".csv", ".jsonl", ".json", ".parquet"),
     )
-    shard_size: int | None = option(None, "rows of a shard (default: 1000)")
+    shard_size: int | None = option(None, "rows per shard (default: 1000)")
 
     def run(self) -> None:
         """Search and write."""

@@ -97,8 +97,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
             splits = available_splits(benchmark, folder)
             if not splits:
                 missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
-                remedy = f"give as data_dir= their folder, or one with {benchmark.folders[0]}"
-                fault = f"no split of {benchmark.name} is here, and this is the first file"
+                remedy = f"give their folder, or one with {benchmark.folders[0]}, as data_dir="
+                fault = f"no split of {benchmark.name} is here; this is its first file"
                 raise BenchmarkError(f"{missing}: {fault}; {remedy}")
         for split in splits:
             missing = missing_files(benchmark, folder, split) if folder else []
@@ -134,5 +134,5 @@ def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     try:
         download_release(published, benchmark.optional_files, place, force=force)
     except BenchmarkError as error:
-        logger.warning("%s: read without what is optional (%s)", benchmark.name, error)
+        logger.warning("%s: optional files are missing (%s)", benchmark.name, error)
     return folder

@@ -71,7 +71,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     digest = sha256_of(partial)
     if expected and digest != expected:
         partial.unlink()
-        origin = "published" if source.sha256 else f"recorded at the first download, in {lock}"
+        origin = "published" if source.sha256 else f"recorded at the first download in {lock}"
         raise BenchmarkError(
             f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
             "try again, or give the folder of a copy that you trust as data_dir="

@@ -118,7 +118,7 @@ def _joined(
             raise damaged(path, f"the prompt {number} is not in {directory}")
         row |= {"model": split, **prompts[number]}
     if not rows:
-        raise damaged(path, f"no image of {MODELS[split]} is in it")
+        raise damaged(path, f"it has no image of {MODELS[split]}")
     return rows
 
 

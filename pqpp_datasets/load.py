@@ -94,7 +94,7 @@ def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}`: {place} was saved by save_to_disk and takes none")
+        raise BenchmarkError(f"`{taken[0]}`: {place} was saved with save_to_disk and has none")
     with explained(f"{place} is damaged", "save it again", BenchmarkError):
         for state in Path(place).rglob("state.json"):
             for file in read_json(state)["_data_files"]:

@@ -116,7 +116,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         if is_short and sha256_of_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
             what = f"truncated, the published file has {source.bytes} bytes"
             raise damaged(f"{file}, after byte {size}", what)
-        logger.warning("%s is not the published file (sha256 differs); read as it is", file)
+        logger.warning("%s is not the published file (SHA-256 differs); reading it anyway", file)
 
 
 def _needed(benchmark: Benchmark, folder: Path) -> set[str]:

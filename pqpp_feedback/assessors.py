@@ -36,8 +36,8 @@ class AssessorOptions(Options):
 
     agreement: ClassVar[str] = ""
 
-    evidence: str | None = option(None, "score what this earlier table kept, anew", path="file")
-    device: str | None = option(None, "cpu, cuda, cuda:1, ...; a GPU if there is one")
+    evidence: str | None = option(None, "rescore the evidence of an earlier table", path="file")
+    device: str | None = option(None, "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     dtype: str = option("float32", "number format of the models", DTYPES)
 
     def open(self) -> Sequence[Assessor]:
@@ -67,7 +67,7 @@ class GimbrrOptions(AssessorOptions):
 
     clip: str = option("openai/clip-vit-large-patch14", "a CLIP-like model", path="name")
     detector: str = option("facebook/detr-resnet-50@no_timm", "a detector")
-    seed: int = option(0, "seed of the rival texts, beside the image")
+    seed: int = option(0, "seed of the rival texts")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence."""
@@ -150,8 +150,8 @@ class VistarOptions(ChatOptions, AssessorOptions):
     """
 
     agreement = (
-        "How well these scores agree with people is not known: the paper prints 77 to 85 % of "
-        "pairs for its own, of which it leaves many numbers open."
+        "How well these scores agree with people is not known; the paper reports 77 to 85 % of "
+        "pairs for its own implementation."
     )
 
     only: list[str] = option([])
@@ -164,9 +164,11 @@ class VistarOptions(ChatOptions, AssessorOptions):
     text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
     text_counts: list[str] = option([], "also counts in texts", ("case", "punctuation"))
     flawless_dir: str | None = option(None, path="folder")
-    writer: str | None = option(None, "who writes questionnaires of hwpq; who answers if left out")
+    writer: str | None = option(
+        None, "model that writes hwpq's questionnaires (default: the one that answers)"
+    )
     questionnaires: str | None = option(None, path="folder")
-    answers_per_question: int = option(3, "how often hwpq asks a question", metavar="K", least=1)
+    answers_per_question: int = option(3, "votes per question of hwpq", metavar="K", least=1)
 
     def open(self) -> Sequence[Assessor]:
         """Load the models of the wanted scores."""
@@ -201,11 +203,13 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         names = self.with_scores or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: {name} is none of the scores that are asked for")
+                raise FeedbackError(f"`weights`: {name} is not one of the scores")
         if self.question is not None and "{}" not in self.question:
             raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing: who answers, at `chat_url` or here")
+            raise FeedbackError(
+                "`chat_model` is missing: the model that answers, at `chat_url` or local"
+            )
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, or reach for the endpoint; nothing of both for kept evidence."""

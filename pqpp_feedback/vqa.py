@@ -76,7 +76,7 @@ class VqaAssessor(Assessor):
         verdict = word.startswith("yes") if word.startswith(ANSWERS) else None
         why = "neither yes nor no"
         if evidence["said"].startswith("<think>"):
-            why = "it thinks aloud and was cut; name a model, or a template, that does not think"
+            why = "its reasoning was cut off; use a model or template without reasoning"
         elif verdict is not None:
-            why = "of yes and no the model tells no probabilities"
+            why = "the model gives no probabilities of yes and no"
         return Verdict(verdict, None, f"{said}; {why}")

@@ -77,7 +77,7 @@ class Input:
         self.remedy = "convert the file" if encoding is None else by_name
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
-            raise FileError(f"{self.name}: it is closed; pipe a file in, or name one")
+            raise FileError(f"{self.name} is closed; pipe a file in, or name one")
         self.check()
 
     def check(self) -> None:

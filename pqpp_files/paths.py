@@ -43,7 +43,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise FileError(f"{path}: there is no such user; write the folder in full") from None
+        raise FileError(f"{path}: no such user; write the full path") from None
 
 
 def names_a_table(text: str) -> bool:
@@ -78,7 +78,7 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     except (OSError, RuntimeError):
         target = None
     if target is None or target.is_symlink():
-        raise FileError(f"{path}: its links lead in a circle; remove it")
+        raise FileError(f"{path}: circular symbolic link; remove it")
     return target
 
 
@@ -104,7 +104,7 @@ def inside_of(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Pat
     """
     place = expanded(root) / name
     if not resolved(place).is_relative_to(resolved(root)):
-        raise FileError(f"{name} leads out of {root}; copy the file there")
+        raise FileError(f"{name} is outside {root}; copy the file into it")
     return place
 
 
@@ -194,13 +194,13 @@ def check_output_folder(
         raise FileError(f"{nearest} cannot be written to; name another folder")
     for named in inputs:
         if target.resolve() in (given := Path(named).resolve(), *given.parents):
-            raise FileError(f"{folder} holds the input {named}; name another folder")
+            raise FileError(f"{folder} contains the input {named}; name another folder")
     if patterns is None or not target.exists():
         return
     names = sorted(path.name for path in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
         raise FileError(
-            f"{folder} holds other things ({', '.join(foreign[:3])}); name a new folder"
+            f"{folder} contains other files ({', '.join(foreign[:3])}); name a new folder"
         )
 
 

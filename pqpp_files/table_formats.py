@@ -175,10 +175,10 @@ class Separated(Format):
             return names, chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
-            otherwise = ", or read them by `no_header`" if self.has_header else ""
+            otherwise = ", or give `no_header`" if self.has_header else ""
             raise FileError(
-                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) stand where the names of "
-                f"the columns belong; write a line of names above them{otherwise}"
+                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) instead of column "
+                f"names; add a header{otherwise}"
             )
 
         def rows() -> Iterator[list[str]]:
@@ -288,7 +288,7 @@ class JsonLines(Format):
         parse = value_parser(as_written)
         records = [parse(line, self.path, n) for n, line in self._numbered()]
         if not records:
-            raise FileError(f"{self.path}: the file is empty; write one record on each line")
+            raise FileError(f"{self.path}: the file is empty; write one record per line")
         return self._columns_of(records)
 
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
@@ -346,7 +346,7 @@ class Json(JsonLines):
             else:
                 records = [records]
         if not isinstance(records, list) or not records:
-            raise FileError(f"{self.path}: expected a list of values or of objects")
+            raise FileError(f"{self.path}: expected a JSON list of values or objects")
         return self._columns_of(records)
 
 

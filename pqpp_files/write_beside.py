@@ -270,14 +270,14 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        line = f"{path}: {half} is half a character, which no file holds; take it out of the text"
+        line = f"{path}: {half} is half a character (a lone surrogate); remove it from the text"
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not (number := is_full(error)):
             raise
         large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
-        remedy = large.get(number, "no space is left; make room, or name another place")
+        remedy = large.get(number, "no space left on the disk; free some, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 

@@ -68,7 +68,7 @@ def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
 
     arrays = {}
     for name, cells in columns.items():
-        what = f"column {name!r} cannot be written as Parquet, which holds one type a column"
+        what = f"column {name!r} cannot be written as Parquet: its values have several types"
         with explained(what, "write .jsonl"):
             arrays[name] = pa.array(cells)
     pa.parquet.write_table(pa.table(arrays), path)

@@ -103,8 +103,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     tasks = [task for name in names if isinstance(name, str) and (task := BenchmarkTask.of(name))]
     if not tasks:
         raise HubError(
-            f"{dataset}: no {BENCHMARK} with tasks of pqpp; push what `pqpp build` or `pqpp "
-            "datasets export` writes by `pqpp datasets push`"
+            f"{dataset} has no {BENCHMARK} with tasks of pqpp; publish it with `pqpp datasets push`"
         )
     return tasks
 
@@ -153,7 +152,7 @@ def _client() -> Any:
 
     if not hasattr(huggingface_hub, "EvalResultEntry"):
         raise HubError(
-            "this huggingface_hub has no results of benchmarks; run: pip install -U huggingface_hub"
+            "this huggingface_hub has no eval results; run: pip install -U huggingface_hub"
         )
     return huggingface_hub
 

@@ -8,8 +8,8 @@ _STATUS = {
     401: "needs an access token: run `hf auth login`, set HF_TOKEN, or give a token",
     403: "may not be {0} with this token; use one with {1} permission for its owner",
     404: ABSENT,
-    409: "was being changed by somebody else; try again",
-    412: "was changed by somebody else meanwhile; look at it and try again",
+    409: "is being changed by someone else; try again",
+    412: "was changed by someone else; review the change and try again",
     429: "cannot be used now, since there were too many requests; wait and try again",
 }
 
@@ -37,9 +37,9 @@ def reason_of(error: BaseException, permission: str = "write") -> str:
     response = getattr(error, "response", None)
     message = response.headers.get("X-Error-Message", "") if response is not None else ""
     if "expired" in message:
-        return "refuses the access token, which has expired; make a new one in your Hub settings"
+        return "refuses the access token: it has expired; create a new one in your Hub settings"
     if "Invalid credentials" in message:
-        return "refuses the access token, which is not valid; check it, or run `hf auth login`"
+        return "refuses the access token: it is not valid; check it, or run `hf auth login`"
     fixed = {
         errors.GatedRepoError: "is gated; ask for access on its page and give a token",
         errors.RepositoryNotFoundError: ABSENT,

@@ -82,7 +82,7 @@ def telling(
             return None, str(alert.format(" ".join(str(error).split())))
         except Exception as error:
             _LOG.error(_kind_of(error))
-            return None, str(alert.format("Something went wrong here; nothing was kept."))
+            return None, str(alert.format("Something went wrong. Nothing was stored."))
 
     return told
 
@@ -138,9 +138,7 @@ def serve_page(
             )
         except (OSError, OverflowError):
             where = f"{host or 'this machine'} port {port or 7860}"
-            raise HubError(
-                f"{where} is not free to listen at; name another by --host and --port"
-            ) from None
+            raise HubError(f"{where} is in use; choose another with --host and --port") from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
         sys.stderr.flush()
         stopped.wait()

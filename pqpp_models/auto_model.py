@@ -74,7 +74,7 @@ class PromptPerformanceModel(PreTrainedModel):
         super().__init__(config)
         if predictor is None:
             raise PredictorError(
-                "a configuration alone makes no predictor; load one by from_pretrained"
+                "a predictor cannot be made from a configuration; use from_pretrained"
             )
         self.predictor = predictor
 

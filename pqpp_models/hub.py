@@ -67,9 +67,9 @@ def push_to_hub(
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned) == set(loaded.targets):
             raise PredictorError(
-                f"this {loaded.called} has learned none of {', '.join(loaded.targets)} (it was no "
-                "better than chance on prompts left out of its fit); fit it to more prompts, or "
-                "push it all the same by `anyway`"
+                f"this {loaded.called} has learned none of {', '.join(loaded.targets)} (no "
+                "better than chance in cross-validation); fit it to more prompts, or push it "
+                "with `anyway`"
             )
         files = endpoint_files(loaded) | dict(beside or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)

@@ -35,7 +35,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         if kind is None:
             raise PredictorError(
                 f"{type(self.model).__name__} is not a performance predictor; give a folder or "
-                "repository with one, like those that the training scripts write"
+                "repository of one"
             )
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = predictor_class(kind)
@@ -45,7 +45,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         if is_lacking or (sees_images and not hasattr(processor, "image_processor")):
             what = "processor" if sees_images else "tokenizer"
             raise ModelError(
-                f"{self.model.config.name_or_path or 'the model'} has no {what} beside it; save or "
+                f"{self.model.config.name_or_path or 'the model'} has no {what}; save or "
                 f"download the predictor again, or give {what}="
             )
         size = self._batch_size or 64

@@ -171,7 +171,8 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, shards hold texts; name another"
+                f"{self.predictor} needs {predictor.inputs}, but shards contain texts; name "
+                "another predictor"
             )
         return predictor
 
@@ -200,7 +201,7 @@ class PredictShard:
         added[ERROR] = pa.array(errors, pa.string())
         for name, values in added.items():
             if name in table.column_names:
-                raise PredictorError(f"the input has a column {name!r} already; rename it")
+                raise PredictorError(f"the input already has a column {name!r}; rename it")
             table = table.append_column(name, values)
         return table
 

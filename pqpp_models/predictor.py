@@ -123,7 +123,7 @@ class Predictor(ABC):
         'a higher score means a harder prompt'
         """
         if self.higher not in ("easier", "harder"):
-            return "whether a higher score means an easier or a harder prompt is not known"
+            return "whether higher is easier or harder is not known"
         return (
             f"a higher score means {'an easier' if self.higher == 'easier' else 'a harder'} prompt"
         )
@@ -223,7 +223,7 @@ class Predictor(ABC):
             return self._card()
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
-                f"no card can be written of what the configuration of this {self.called} tells "
+                f"no card can be written from the configuration of {self.called} "
                 f"({in_a_line(error)}); correct its `details`"
             ) from error
 
@@ -266,7 +266,7 @@ class Predictor(ABC):
             if there.isdisjoint(group):
                 remedy = "give rows with it to the predictor's predict in Python"
                 if self.inputs == "text+images":
-                    remedy = "name the folder of its images by `image_dir`"
+                    remedy = "give the folder of its images as `image_dir`"
                 raise PredictorError(
                     f"{self.called} needs a column {' or '.join(group)}, which {where} does not "
                     f"have; {remedy}"
@@ -338,8 +338,8 @@ class Predictor(ABC):
         """
         if uncertainty and not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.called} does not know how sure it is; leave the uncertainty out, or use a "
-                "predictor whose knows_uncertainty is true, like static"
+                f"{self.called} has no uncertainty; use a predictor whose knows_uncertainty is "
+                "true, like static"
             )
         chosen = self.columns_for(targets)
         shape = (len(read), len(chosen))
@@ -350,8 +350,8 @@ class Predictor(ABC):
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
         if unlearned := [target for target in chosen if target in self.unlearned]:
             _log.warning(
-                "%s: this %s has not learned it (it was no better than chance on prompts left out "
-                "of its fit); its predictions mean nothing",
+                "%s: this %s has not learned it (no better than chance in cross-validation); "
+                "its predictions mean nothing",
                 ", ".join(unlearned),
                 self.called,
             )
@@ -454,14 +454,12 @@ class Predictor(ABC):
 
         if self.inputs != "text":
             raise PredictorError(
-                f"{self.called} needs {self.inputs}, and only the words of a text are explained; "
-                "use a predictor of texts, like static"
+                f"{self.called} needs {self.inputs}, and only texts are explained; use a "
+                "predictor of texts, like static"
             )
         chosen = self.columns_for(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(
-                f"{len(chosen)} targets given, one is explained at a time; name one"
-            )
+            raise PredictorError(f"{len(chosen)} targets given; name one to explain")
         read = read_contents(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
@@ -492,8 +490,8 @@ class Predictor(ABC):
         2
         """
         raise PredictorError(
-            f"{self.called} puts prompts into no space; use one whose has_space is true, like "
-            "static"
+            f"{self.called} has no embedding of prompts; use a predictor whose has_space is "
+            "true, like static"
         )
 
     @property
@@ -519,10 +517,10 @@ class Predictor(ABC):
         Raises:
             PredictorError: it comes without weights.
         """
-        made = f"make them by {cls.made_by}, or " if cls.made_by else ""
+        made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"no weights of {name!r} come with the package; {made}give a folder (./{name} for one "
-            "of that name) or OWNER/REPOSITORY"
+            f"{name} is not shipped; {made}give a folder (./{name} if it has that name) or "
+            "OWNER/REPOSITORY"
         )
 
     @classmethod

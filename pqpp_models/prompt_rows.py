@@ -166,7 +166,7 @@ def _loaded(
     given = {name: place for name, place in places.items() if place is not None}
     if dataset in BENCHMARKS:
         if Path(dataset).is_dir():
-            what = f"{dataset} is the published benchmark; ./{dataset} is the folder of that name"
+            what = f"{dataset} is the published benchmark; write ./{dataset} for the folder"
             logging.getLogger(__name__).warning("%s here", what)
         taken, named = chosen(BENCHMARKS[configuration(dataset, subset)].splits)  # no download yet
         return load_benchmark(dataset, subset, taken, **given), named
@@ -188,7 +188,7 @@ def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
     """
     for name, value in parts.items():
         if value is not None:
-            raise BenchmarkError(f"`{name}`: {dataset} is a table and has none; leave it out")
+            raise BenchmarkError(f"`{name}`: {dataset} is a table and has none; remove it")
 
 
 def _table(dataset: str, column: str) -> Any:

@@ -62,9 +62,7 @@ def register_predictor(
     pqpp_models.errors.PredictorError: a predictor or group 'static' is registered already; ...
     """
     if name in PREDICTORS or name in GROUPS:
-        raise PredictorError(
-            f"a predictor or group {name!r} is registered already; choose another name"
-        )
+        raise PredictorError(f"the name {name!r} is already registered; choose another")
     PREDICTORS[name], NOTES[name] = target, (about, needs)
     if not shipped:
         UNSHIPPED.add(name)
@@ -116,21 +114,21 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     parts = comma_separated(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError("no predictor was named; `pqpp models list` names all")
+        raise PredictorError("no predictor given; `pqpp models list` lists them")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 
 
 def unknown_predictor(name: str) -> PredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
-    otherwise = "`pqpp models list` names all"
+    otherwise = "`pqpp models list` lists them"
     if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
-        otherwise = f"{targets[0]} is a target; a predictor is called like {DEFAULT_PREDICTOR}"
+        otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
         members = GROUPS[name]
         hint = f"it is a group of {len(members)}; name one of them, like {' or '.join(members[:3])}"
-    return PredictorError(f"no predictor, folder or Hub repository is called {name!r}; {hint}")
+    return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 
 def folder_from_hub(
@@ -142,7 +140,7 @@ def folder_from_hub(
         ModelError, PredictorError: It is a file, or nothing at all.
     """
     if folder.is_file():
-        raise ModelError(f"{folder} is a file; give the folder that holds {CONFIG}")
+        raise ModelError(f"{folder} is a file; give the folder with {CONFIG}")
     if is_repository_id(name):
         from pqpp_hub.pull import pull_files
 
@@ -221,13 +219,13 @@ _UNSHIPPED = (
     (
         "text_ensemble",
         "text.text_ensemble:TextEnsemblePredictor",
-        "kernels and networks beside a collection of captions, by pqpp train text_ensemble",
+        "kernels and networks with a collection of captions, by pqpp train text_ensemble",
         _TORCH,
     ),
 )
 _SHIPPED = {
     "static": "a small network on numpy, distilled from a text encoder",
-    "static-train": "the same without `alignment`, fitted on PQPP's train split alone, on no study",
+    "static-train": "the same, fitted on PQPP's train split only, without `alignment`",
 }
 for _name, _path, _about, _needs in _UNSHIPPED:
     register_predictor(_name, f"{__package__}.{_path}", _about, _needs, shipped=False)

@@ -182,8 +182,7 @@ def _finite_limits(
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
             raise PredictorError(
-                f"target {name!r} has no range of its own; give the lowest and highest value that "
-                "it can take as its limits"
+                f"target {name!r} has no known range; give its lowest and highest value as limits"
             )
     return low, high
 
@@ -228,12 +227,10 @@ def resolve_targets(
                 )
             others = f"write <model>_<measure>, the measure one of {', '.join(MEASURES)}"
             rest = others if available is None else f"available: {', '.join(available)}"
-            raise PredictorError(f"no target is called {text!r}; {did_you_mean(text, known, rest)}")
+            raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, rest)}")
         chosen.append(text)
     if not chosen:
-        raise PredictorError(
-            f"no target was named; choose among {', '.join(known)}, or leave targets out"
-        )
+        raise PredictorError(f"no target given; choose among {', '.join(known)}")
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
         raise PredictorError(f"duplicate targets: {', '.join(repeated)}")

@@ -54,7 +54,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
     if found:
         say_assumed(source.name, f"{how_many(len(found), 'prompt')} of an image generator")
     elif source.suffix == ".png":
-        raise FileError(f"{source.name} holds no prompt; name an image as its generator saved it")
+        raise FileError(f"{source.name} has no prompt; give an image as its generator saved it")
     rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names} or None

@@ -40,11 +40,11 @@ class BertRecipe(PredictorRecipe):
     """
 
     output_dir: str = option("runs/bert")
-    pooling: str = option("cls", "what of the last layer the head gets", POOLINGS)
+    pooling: str = option("cls", "how the last layer is pooled for the head", POOLINGS)
     head_size: int = option(512, "units of the head's hidden layer")
     head_dropout: float = option(0.3, "dropout before it")
     max_length: int | None = None
-    group_by_length: bool = option(True, "put prompts of like length in a batch, still shuffled")
+    group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
     balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
 

@@ -51,12 +51,12 @@ class ClipRecipe(PredictorRecipe):
     output_dir: str = option("runs/clip")
     image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
-    task: str = option("generation", "which images and head", TASKS)
-    tuning: str = option("full", "what is trained besides the head", TUNINGS)
+    task: str = option("generation", "images and head of this task", TASKS)
+    tuning: str = option("full", "what is trained in addition to the head", TUNINGS)
     lora_rank: int = option(8, "rank of the adapters, with --tuning lora", above=0)
     lora_alpha: int = option(16, "scale of the adapters")
     head_dropout: float = option(0.5, "dropout in the head")
-    first_k: int = option(25, "retrieved images of a model that are looked at")
+    first_k: int = option(25, "retrieved images per model")
     aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
 
 

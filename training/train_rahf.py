@@ -47,7 +47,9 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
 
     subset: str | None = option("richhf", "its configuration")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
-    model: str = option("towers", "pretrained towers, small, tiny, or a RAHF to go on from")
+    model: str = option(
+        "towers", "pretrained towers, small, tiny, or a RAHF model to continue from"
+    )
     vision_model: str = option("google/vit-base-patch16-224-in21k", "image tower", path="name")
     text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
     output_dir: str = option("runs/rahf")
@@ -55,15 +57,17 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
     score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
     keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
-    joint_weight: float = option(1.0, "what misalignment and alignment weigh among these", above=0)
-    joint_first: int = option(0, "epochs of misalignment, alignment, rewriting alone", least=0)
+    joint_weight: float = option(1.0, "weight of misalignment and alignment among these", above=0)
+    joint_first: int = option(0, "epochs on misalignment, alignment and rewriting alone", least=0)
     augmentation: bool = option(True, "the paper's augmentations")
-    prompt_dropout: float = option(0.0, "share of prompts written from sight", least=0, below=1)
-    blind: str = option("none", "ablation: what the model is not shown", BLINDS)
+    prompt_dropout: float = option(
+        0.0, "share of prompts written from the image alone", least=0, below=1
+    )
+    blind: str = option("none", "ablation: input that the model does not get", BLINDS)
     in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
     max_validation_rows: int | None = option(None, "use only the first rows of validation", above=0)
-    group_by_length: bool = option(True, "put prompts of like length in a batch, still shuffled")
-    gradient_checkpointing: bool = option(False, "compute activations twice, to save memory")
+    group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
+    gradient_checkpointing: bool = option(False, "recompute activations, to save memory")
     early_stopping_patience: int = option(0)
 
     def __post_init__(self) -> None:
@@ -71,7 +75,7 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
             first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
-            raise PqppError(f"{first}; leave one or more for the other outputs")
+            raise PqppError(f"{first}; leave at least one for the other outputs")
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
@@ -92,7 +96,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     variant = loaded.model.config.variant
     if variant != recipe.variant:
         of_model = f"{recipe.model} is of the variant {variant!r}"
-        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; name that one")
+        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; use that one")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor

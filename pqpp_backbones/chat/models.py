@@ -72,8 +72,8 @@ def _reply(answers: Sequence[str], completion: Any) -> Reply:
         content = "".join(str(part.get("text") or "") for part in content)
     text, refusal = spoken(content), message.get("refusal")
     if not text.strip():
-        ended = choice.get("finish_reason") or "no reason is told"
-        why = f"it refuses, {refusal}" if refusal else f"it holds no text ({ended})"
+        ended = choice.get("finish_reason") or "no reason given"
+        why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
         return Reply("", asked, said, None, visible(why)[:200])
     try:  # which are told only where they are wanted, if at all
         told = choice["logprobs"]["content"] if answers else []
@@ -107,10 +107,10 @@ class InProcess(Chat):
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
-            raise ServiceError(f"{self.name} has no chat template; name a model that chats")
+            raise ServiceError(f"{self.name} has no chat template; name a chat model")
         sees = hasattr(self.processor, "image_processor")
         if request.image is not None and not sees:
-            raise ServiceError(f"{self.name} sees no images; name a model of images and text")
+            raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
         call = self.budget.enter(self.budget.most(request, self.name), **told)
         inputs = self.processor.apply_chat_template(

@@ -134,7 +134,7 @@ class Service:
         except openai.APIError as error:
             raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
         except (ValueError, TypeError, AttributeError):
-            raise ServiceError(f"{self.url}: what came is no JSON; check the address") from None
+            raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
     def _allowed(self, body: Mapping[str, Any]) -> dict[str, Any]:
         sent = {name: value for name, value in body.items() if name not in self.refused}
@@ -152,7 +152,7 @@ class Service:
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
             named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}
         for name in sorted(named - self.refused):
-            warnings.warn(f"{self.url} refuses {name}: it is left out", stacklevel=4)
+            warnings.warn(f"{self.url} refuses {name}; sent without it", stacklevel=4)
         self.refused |= named
         return bool(named)
 
@@ -182,7 +182,7 @@ class _Wire(httpx2.Client):
             for chunk in response.iter_bytes():
                 raw += chunk
                 if len(raw) > self.largest:
-                    raise httpx2.ReadError("its reply does not end")
+                    raise httpx2.ReadError("its reply never ends")
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout("as a whole")
         if response.status_code in _FREE:

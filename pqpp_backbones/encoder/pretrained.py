@@ -150,8 +150,8 @@ def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
         return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
     if most is not None and max_length > most:
         raise ModelError(
-            f"`max_length` is {max_length}, but the encoder takes {most} tokens; give {most} or "
-            "less"
+            f"`max_length` is {max_length}, but the encoder accepts {most} tokens; give {most} "
+            "or less"
         )
     return max_length
 
@@ -172,7 +172,7 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     wrong = [layer for layer in layers if not 0 <= layer <= most]
     if wrong or not layers:
         named = wrong[0] if wrong else "none"
-        raise ModelError(f"layer {named} was asked for; the encoder has 0 to {most}")
+        raise ModelError(f"no layer {named}; the encoder has layers 0 to {most}")
 
 
 def weights_sha256(encoder: nn.Module) -> str:

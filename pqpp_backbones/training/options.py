@@ -17,7 +17,7 @@ class RunOptions(Options):
     """
 
     output_dir: str = option("runs/model", decides=False, path="output", also=("output",))
-    overwrite: bool = option(False, "replace the finished model in output_dir", decides=False)
+    overwrite: bool = option(False, "overwrite the finished model in output_dir", decides=False)
     seed: int = option(0, "of everything random", least=0)
 
 
@@ -34,7 +34,7 @@ class DataOptions(Options):
     subset: str | None = option(None, "its configuration, like pqpp-v1.0")
     data_dir: str | None = option(None, decides=False)
     train_split: str = option("train", "the split to learn from")
-    validation_split: str = option("validation", "the split that early stopping looks at")
+    validation_split: str = option("validation", "the split for early stopping")
     max_train_rows: int | None = option(None, above=0)
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class DataOptions(Options):
         if self.dataset != "pqpp" and self.dataset in BENCHMARKS:
             if self.subset not in (None, self.dataset):
                 raise PqppError(
-                    f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; name one of them"
+                    f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; give one of them"
                 )
             self.dataset, self.subset = "pqpp", self.dataset
         if self.data_dir is not None:
@@ -75,14 +75,14 @@ class OptimisationOptions(RunOptions):
     """
 
     model: str = option("google-bert/bert-base-cased", path="name")
-    num_train_epochs: int = option(15, "passes over the data at most", above=0)
-    per_device_train_batch_size: int = option(256, "rows a step and process", above=0)
+    num_train_epochs: int = option(15, "maximum number of passes over the data", above=0)
+    per_device_train_batch_size: int = option(256, "rows per step and process", above=0)
     gradient_accumulation_steps: int = option(1, "batches that make one step", above=0)
     learning_rate: float = option(5e-5, "highest learning rate", above=0)
     weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", least=0)
     lr_scheduler_type: str = "linear"
     warmup_steps: float = option(0.0, least=0)
-    max_grad_norm: float = option(1.0, "gradients longer than this are shortened", above=0)
+    max_grad_norm: float = option(1.0, "clip gradients to this norm", above=0)
     bf16: bool = option(False, "compute in bfloat16")
     fp16: bool = option(False, "compute in float16, on a GPU")
     early_stopping_patience: int = option(3, least=0)
@@ -105,7 +105,7 @@ class OptimisationOptions(RunOptions):
 class HubOptions(Options):
     """The Hub."""
 
-    push_to_hub: bool = option(False, "publish on the Hub what was trained", decides=False)
+    push_to_hub: bool = option(False, "publish the model on the Hub", decides=False)
     hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as", decides=False)
     hub_private_repo: bool = option(False, "make that repository private", decides=False)
 
@@ -126,7 +126,7 @@ def diverged(reason: str, step: int, rate: float, option: str = "learning_rate")
         >>> str(diverged("the loss is nan", 3, 0.5)).partition(";")[0]
         'the training diverged: the loss is nan at step 3, learning rate 0.5'
     """
-    remedy = f"take a lower {option}, and another output"
+    remedy = f"lower {option}, and use another output"
     return PqppError(
         f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
     )

@@ -64,20 +64,20 @@ def told_in_a_line() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print("note: a fine-tuning goes on with --resume-from-checkpoint last", file=sys.stderr)
+        print("note: resume with --resume-from-checkpoint last", file=sys.stderr)
         raise
     except PqppError:
         raise
     except Exception as error:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise ModelError(
-                "the memory is not enough; take a smaller per_device_train_batch_size with more "
+                "out of memory; lower per_device_train_batch_size and raise "
                 "gradient_accumulation_steps"
             ) from error
         if is_full(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
             where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
-            line = f"{where}; a fine-tuning goes on with --resume-from-checkpoint last"
+            line = f"{where}; resume with --resume-from-checkpoint last"
             raise ModelError(line) from error
         raise  # a defect, which must be seen
 

@@ -127,7 +127,7 @@ class PerformanceTrainer(Trainer):
             check_push(self.recipe)
         start = newest_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
-            raise PqppError(f"`resume_from_checkpoint` is {wanted!r}, no whole checkpoint")
+            raise PqppError(f"`resume_from_checkpoint` is {wanted!r}: not a complete checkpoint")
         before = TrainerState()
         if start:
             with _unpacking(start):
@@ -274,7 +274,7 @@ def _best(history: Sequence[dict[str, float]], primary: str) -> int:
 
 
 def _unpacking(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
-    remedy = "remove it, to go on from an older one or from the beginning"
+    remedy = "remove it, to resume from an older one or start again"
     return explained(f"{checkpoint} is damaged", remedy, PqppError)
 
 

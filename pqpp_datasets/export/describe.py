@@ -119,7 +119,7 @@ def _fetched(benchmark: Benchmark) -> Path:
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
     if not sizes or None in sizes or sum(sizes) > _SMALL:
-        raise BenchmarkError("its files are not here; load it, or name the folder by --data-dir")
+        raise BenchmarkError("its files are not here; load it, or give --data-dir")
     return download_release(published, [s.path for s in sources], place)
 
 
@@ -148,7 +148,7 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
             for entry in config["data_files"]
         }
     except (KeyError, TypeError, ValueError, NotImplementedError):
-        remedy = "name a folder that pqpp wrote, or a name of `pqpp datasets list`"
+        remedy = "give a folder written by pqpp, or a name from `pqpp datasets list`"
         raise BenchmarkError(f"{folder}: no dataset is described here; {remedy}") from None
     names = list(dict.fromkeys(config for config, _ in files))
     if subset is not None and subset not in names:

@@ -80,7 +80,7 @@ def judge_annotators(
         share = high[number] / references[number] if references[number] else None
         reasons: list[str] = []
         if group and not own:
-            reasons.append(Reason("judged no image of the control group"))
+            reasons.append(Reason("rated no image of the control group"))
         for member in group if own else ():
             kappa = own.get(member)
             facts = {"name": member, "kappa": kappa, "least": options.min_kappa}
@@ -91,7 +91,7 @@ def judge_annotators(
                     Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
                 )
         if votes.reference.any() and share is None:
-            reasons.append(Reason("judged no reference image"))
+            reasons.append(Reason("rated no reference image"))
         elif share is not None and share <= options.min_reference_share:
             facts = {"share": 100 * share, "least": 100 * options.min_reference_share}
             reasons.append(

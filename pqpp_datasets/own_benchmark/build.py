@@ -119,7 +119,7 @@ def build_benchmark(
     given |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in given.items() if (found := _files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "give judgments, preferences, rankings, or runs together with relevance"
+        wanted = "give judgments, preferences, rankings, or runs with relevance"
         raise BenchmarkError(f"nothing to build from: {wanted}")
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("preferences and rankings both give targets called rate; build one")
@@ -150,14 +150,17 @@ def build_benchmark(
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         names = " and ".join(map(str, paths))
-        why = "no prompt is in both; write prompts alike"
+        why = "they share no prompt; write prompts the same way"
         if generation:
             people = how_many(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
-            why = f"of {people} outside the control group {admitted} are admitted; give further"
+            why = (
+                f"{admitted} of {people} annotators outside the control group are admitted; give "
+                "more"
+            )
             why += " judgments, or lower min_kappa or min_reference_share"
             if generation.counted.size:
-                why = "each annotator always voted alike, which z-scores leave out; choose"
+                why = "each annotator always gave the same vote, which z-scores drop; choose"
                 why += " `aggregate` mean"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
@@ -165,7 +168,7 @@ def build_benchmark(
     table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
-        f"the split {name} got no prompt: {share:g} of {(split_of != '').sum()} was asked for"
+        f"the split {name} is empty: {share:g} of {(split_of != '').sum()} prompts"
         for name, share in options.fractions.items()
         if share > 0 and not splits[name].num_rows
     ]
@@ -205,11 +208,11 @@ def _scored(
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # what another tool wrote says of what kind it is
         if "judgments" not in opened:
-            raise BenchmarkError("`from_format` is about judgments; name the file so")
+            raise BenchmarkError("`from_format` applies to judgments; give the file as judgments")
         foreign = [read_foreign(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"{' and '.join(sorted(kinds))} came, beside {' and '.join(files)}"
+            came = f"{' and '.join(sorted(kinds))} given together with {' and '.join(files)}"
             raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]

@@ -118,7 +118,7 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
                 questions.setdefault(question, "rank" if isinstance(value, list) else "label")
                 people.setdefault(person, {**fields, "annotator": person})[question] = value
         rows.extend(people.values())
-    notes = [f"Argilla: {unsubmitted} answers that were not submitted are left out"]
+    notes = [f"Argilla: skipped {unsubmitted} answers that were not submitted"]
     return Answers(rows, questions, notes if unsubmitted else ())
 
 
@@ -163,7 +163,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _ranked_images(records, "rank", path))
-    raise BenchmarkError(f"{path}: no column human_preference, rank or path1, as HPD has")
+    raise BenchmarkError(f"{path}: no column human_preference, rank or path1 of HPD")
 
 
 def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
@@ -240,7 +240,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
             own = {"annotator": person, "seconds": annotation.get("lead_time")}
             own["ground_truth"] = annotation.get("ground_truth")
             rows.append({**data, **own, **_answers(annotation, questions, data)})
-    notes = [f"Label Studio: {cancelled} cancelled annotations are left out"] if cancelled else []
+    notes = [f"Label Studio: skipped {cancelled} cancelled annotations"] if cancelled else []
     if truths:
         remedy = "`columns` control=ground_truth makes them those of the control group"
         notes.append(f"Label Studio: {truths} annotations of ground truth count; {remedy}")
@@ -311,7 +311,7 @@ def from_mturk(records: Sequence[Record], path: str) -> Answers:
         questions |= dict.fromkeys(answers, "label")
         person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
         rows.append({**record, **inputs, **person, **answers})
-    notes = [f"Mechanical Turk: {rejected} rejected assignments are left out"] if rejected else ()
+    notes = [f"Mechanical Turk: skipped {rejected} rejected assignments"] if rejected else ()
     return Answers(rows, questions, notes)
 
 
@@ -346,7 +346,7 @@ def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:
     """
     labelled = [one for one in records if one.get("has_label") not in (False, "false", "False")]
     unlabelled = len(records) - len(labelled)
-    notes = [f"Pick-a-Pic: {unlabelled} rows without a label are left out"] if unlabelled else []
+    notes = [f"Pick-a-Pic: skipped {unlabelled} rows without a label"] if unlabelled else []
     return FlatRows("preferences", _PICKAPIC, labelled, notes)
 
 

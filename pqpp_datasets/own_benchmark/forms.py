@@ -111,7 +111,7 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
     given = [row for row in rows if not question or row.get(question) is not None]
     notes = list(found.notes)
     if len(given) < len(rows):
-        notes.append(f"{len(rows) - len(given)} of {len(rows)} answers lack {question}, left out")
+        notes.append(f"skipped {len(rows) - len(given)} of {len(rows)} answers without {question}")
     if kind != "rankings":
         for row in given:
             if isinstance(row.get(question), list):
@@ -191,20 +191,20 @@ def read_long(
         names = [first.setdefault(spelling_of(name), name) for name in people.categories]
         if twins := len(names) - len(first):
             rows["annotator"] = texts_of(people.codes, names)
-            how = "unlike others' in capitals, blanks or invisible characters alone"
-            table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, taken as theirs")
+            how = "differing from others only in capitals, blanks or invisible characters"
+            table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, counted as the same")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
         if several := sum(number > 1 for number in files):
             note = (
                 f"{several} of {len(files)} occur in several files, each counted as one annotator"
             )
-            table.notes.append(f"annotators: {note}; if they are others, give them other names")
+            table.notes.append(f"annotators: {note}; give different people different names")
     if options.drop_annotators and kind != "runs":
         dropped = options.drop_annotators
         people = rows.get("annotator", pd.Series(dtype="category")).cat
         there = [*map(spelling_of, people.categories)]
         if lost := [name for name in dropped if spelling_of(name) not in there]:
-            fault = f"`drop_annotators` {', '.join(lost)}: nobody's name"
+            fault = f"`drop_annotators` {', '.join(lost)}: no such annotator"
             raise BenchmarkError(f"{table.name}: {fault}")
         kept = ~pd.Series(there).isin([*map(spelling_of, dropped)]).to_numpy()[people.codes]
         left = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(dropped), 'annotator')}"
@@ -213,7 +213,7 @@ def read_long(
         rows["annotator"] = rows["annotator"].cat.remove_unused_categories()
     if kind == "judgments" and "image" not in rows:
         rows["image"] = one_text("", len(rows))
-        note = "no column names them; the votes on a prompt and a model are on one image"
+        note = "no column; all votes on a prompt and a model count as votes on one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.values(role, number_of, "a finite number is allowed")
@@ -249,8 +249,8 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         column = options.called("judgments").get("label", "")
         if column.lower() in _RANKS:
             raise BenchmarkError(
-                f"{path}: whether 1 is the best or the worst of {column} is not plain; name it by "
-                f"`columns` rank={column} if the best, or call it rating if the worst"
+                f"{path}: is 1 the best or the worst {column}? Give `columns` rank={column} if "
+                "the best, or rename it rating if the worst"
             )
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
@@ -292,7 +292,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         # Published files have choices between two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
         if same := int((first == second).sum()):
-            table.notes.append(f"{same} choices between two images of one model are left out")
+            table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
             raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
@@ -346,7 +346,7 @@ def _read_table(
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
     if not (missing or any(cells.values())):
-        raise BenchmarkError(f"{path}: it has no rows; give a judgment or result in each")
+        raise BenchmarkError(f"{path}: no rows; give one judgment or result per row")
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
@@ -367,7 +367,7 @@ def _refuse_columns(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
     """Raise for missing columns, and for what is wrong in those that are there."""
-    remedy, usual = "name the columns so, or by `columns` ROLE=COLUMN", roles_in(names)
+    remedy, usual = "rename the columns, or give `columns` ROLE=COLUMN", roles_in(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
@@ -387,9 +387,9 @@ def _refuse_columns(
         ways = [f"`{way}` {listed}" for way in beside if beside[way] not in names]
         remedy += f"; columns of votes are named by {' or '.join(ways)}"
         if {"model_a", "model_b"} <= set(names):
-            remedy = "preferences between two models are named by `preferences` FILE"
+            remedy = "give preferences between two models as `preferences` FILE"
         elif "rank" in names:
-            remedy = "ranks, 1 for the best, are named by `rankings` FILE"
+            remedy = "give ranks, 1 for the best, as `rankings` FILE"
     likely = [shlex.quote(f"{role}={usual[role]}") for role in missing if role in usual]
     if likely:
         remedy = f"is it {', '.join(f'`columns` {one}' for one in likely)}? Else {remedy}"
@@ -434,7 +434,7 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         names = [str(int(text or 0) + 1) for text in places.cat.categories]
         rows["annotator"] = texts_of(places.cat.codes, names)
         which = f"{', '.join(sorted(set(names)))} in the lists of {table.said('label')}"
-        table.notes.append(f"annotators: the places {which}, each taken as one person")
+        table.notes.append(f"annotators: the positions {which}, each counted as one person")
 
 
 def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
@@ -443,7 +443,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models or options.questions)
     if {role, value, "score"} & options.called(kind).keys():
-        leave = f"leave `columns` {role}=..., {value}=... and score=... out"
+        leave = f"remove `columns` {role}=..., {value}=... and score=..."
         raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column")
@@ -484,7 +484,7 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "give the texts by `prompts` FILE, a table of prompt_id and prompt"
+        remedy = "give the texts with `prompts` FILE, a table of prompt_id and prompt"
         raise BenchmarkError(f"{path}: runs and qrels of TREC hold only ids; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")

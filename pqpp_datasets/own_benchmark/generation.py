@@ -95,10 +95,10 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
     of_images, notes = image_scores(rule, matrix, scale), []
     if left := int(np.isnan(scored).sum()):
-        notes.append(f"{left} votes of annotators who always voted alike left out of the mos")
+        notes.append(f"the MOS omits {left} votes of annotators who always gave the same vote")
     judged = np.unique(votes.prompt[~votes.reference])
     if lost := len(judged) - len(np.unique(votes.prompt[counted])):
-        notes.append(f"{lost} of {len(judged)} prompts have no vote that counts, and no score")
+        notes.append(f"{lost} of {len(judged)} prompts have no valid vote and no score")
     prompt, models = votes.prompt[votes.first], votes.model[votes.first]
     scores = {}
     for number, model in enumerate(votes.model_names):
@@ -140,7 +140,7 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
     if votes.is_ready and rule != "mean":
-        raise BenchmarkError(f"`aggregate` {rule}: the scores are ready; leave it out")
+        raise BenchmarkError(f"`aggregate` {rule}: these are scores, not votes; remove it")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
         why = "means of repeated votes" if averaged else f"the scale {scale.name}"
@@ -148,8 +148,8 @@ def aggregate_of(votes: Votes, options: BuildOptions) -> str:
         came = f"{why} came, it is for the labels 2, 1, 0 and -1"
         raise BenchmarkError(f"`aggregate` majority: {came}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
-        remedy = "name their column by `columns` annotator=COLUMN, or choose mean or median"
-        raise BenchmarkError(f"`aggregate` mos: no annotators came; {remedy}")
+        remedy = "give `columns` annotator=COLUMN, or choose mean or median"
+        raise BenchmarkError(f"`aggregate` mos: there are no annotators; {remedy}")
     return rule
 
 

@@ -62,7 +62,7 @@ def add_kept_images(
     )
     if not tells or SUBSET not in datasets.get_dataset_config_names(place):
         if image_dir is not None:
-            raise BenchmarkError(f"`image_dir`: {name} keeps no images; build it by pqpp build")
+            raise BenchmarkError(f"`image_dir`: {name} has no images; build it with pqpp build")
         return rows
     kept = datasets.concatenate_datasets(list(read_own(place, SUBSET).values()))
     if "image" not in kept.column_names:
@@ -94,7 +94,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     names = kept["image"][:]
     if image_dir is None:
         came = f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures"
-        raise BenchmarkError(f"{came}; name their folder by `image_dir`")
+        raise BenchmarkError(f"{came}; give their folder as `image_dir`")
     folder = expanded(image_dir).absolute()
     files = [
         urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
@@ -103,8 +103,8 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     paths = [inside_of(folder, file) for file in files]
     missing = [path for path in paths if not path.is_file()]
     if missing:
-        what = f"this image of {name} is not there, as {len(missing)} of {len(paths)} are not"
-        raise BenchmarkError(f"{missing[0]}: {what}; name their folder by `image_dir`")
+        what = f"missing image of {name} ({len(missing)} of {len(paths)} are missing)"
+        raise BenchmarkError(f"{missing[0]}: {what}; give their folder as `image_dir`")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 

@@ -94,8 +94,8 @@ def kept_images(
     if images == "bytes":
         for name in names:
             if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
-                remedy = "name the folder by `image_dir`, or choose `keep_images` path"
-                raise BenchmarkError(f"{root / name}: this image is not there; {remedy}")
+                remedy = "give `image_dir`, or choose `keep_images` path"
+                raise BenchmarkError(f"{root / name}: no such image; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
     columns |= {"image": names} if images != "none" else {}
@@ -215,7 +215,7 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"`image_dir` {image_dir}: not all images lie in one folder there; name theirs"
+        line = f"`image_dir` {image_dir}: the images are not in one folder there; give their folder"
         raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
 

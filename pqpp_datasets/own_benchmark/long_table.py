@@ -170,7 +170,7 @@ class LongTable:
                 self.notes.append(f"{other.name}: {note}")
         self.rows[texts.columns] = texts
         if idle := len(known) - len(np.unique(chosen[chosen >= 0])):
-            note = f"{idle} of {len(known)} rows are not in {self.name}, left out"
+            note = f"skipped {idle} of {len(known)} rows that are not in {self.name}"
             self.notes.append(f"{other.name}: {note}")
 
 

@@ -37,7 +37,7 @@ def identities_of(prompts: pd.DataFrame) -> pa.Table:
     if (repeated := ids.duplicated().to_numpy()).any():
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
-        raise BenchmarkError(f"prompt_id {twice!r} stands for {first!r} and {second!r}")
+        raise BenchmarkError(f"prompt_id {twice!r} is used for {first!r} and {second!r}")
     categories = [category or None for category in prompts["category"]]
     known = {**prompts, "prompt_id": ids, "category": categories}
     columns = {name: known.get(name, [None] * len(prompts)) for name in IDENTITIES}
@@ -118,9 +118,9 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         table.rows[NUMBER] = number[rows["table"] == place].to_numpy()[groups[place]]
     texts = rows["prompt"].groupby(number)
     if several := int((texts.nunique() > 1).sum()):
-        how = "unlike in capitals, blanks, composed or invisible characters alone"
-        note = f"{how_many(several, 'prompt')} came in several spellings, {how}; each is one"
-        tables[0].notes.append(f"prompts: {note}, as it sorts first")
+        how = "that differ only in capitals, blanks, composed or invisible characters"
+        note = f"{how_many(several, 'prompt')} in several spellings {how}; each counts as one"
+        tables[0].notes.append(f"prompts: {note}, spelled as the first in order")
     rows["prompt"] = texts.transform("min")  # whatever the order of rows
     return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
 
@@ -184,7 +184,7 @@ def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
         'source'
     """
     rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"
-    rule += "; prompts that differ in capitals, blanks and marks at the end alone stay together"
+    rule += "; prompts that differ only in capitals, blanks and final punctuation stay together"
     return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
 
 

@@ -57,7 +57,7 @@ class EndpointGenerator(Generator):
         **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
-            raise EngineError("an endpoint needs both height and width, or neither; give both")
+            raise EngineError("an endpoint needs both height and width, or neither")
         with needing("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 
@@ -96,7 +96,7 @@ def _read(found: dict[str, Any]) -> tuple[Any, str]:
     if not isinstance(told, str):
         return None, "the answer holds no image"
     if told.startswith(("http://", "https://")):
-        return None, "the answer is an address, and none is fetched; ask the endpoint for b64_json"
+        return None, "the answer is a URL, which is not fetched; request b64_json"
     try:
         raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", told), validate=True)
         header = image_header(raw)

@@ -105,7 +105,7 @@ class CommandGenerator(Generator):
     def __post_init__(self) -> None:
         missing = [mark for mark in ("{prompt}", "{output}") if mark not in self.command]
         if missing:
-            raise EngineError(f"`command`: {missing[0]} is not in it; write it where it belongs")
+            raise EngineError(f"`command` lacks {missing[0]}; add it")
         try:
             shlex.split(self.command)
         except ValueError:

@@ -142,7 +142,7 @@ class DiffusersGenerator(Generator):
         if images is None:
             raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} gives no images")
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
-        one = f"the image has one colour, as NaN gives it in {self.dtype}; use another --dtype"
+        one = f"the image has one colour, as NaN gives in {self.dtype}; use another --dtype"
         return [
             Made(image, flag, {"height": image.height, "width": image.width})
             if flag or any(low < high for low, high in image.convert("RGB").getextrema())

@@ -72,7 +72,7 @@ class EmbedShard:
 
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
-            raise EngineError(f"the input has a column {min(taken)!r} already; rename it")
+            raise EngineError(f"the input already has a column {min(taken)!r}; rename it")
         texts, faults = cell_texts(table, self.column, "", "name the column by --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
@@ -129,7 +129,7 @@ def read_embedded(
     shards = find_shards(str(place / "part-*.parquet"))
     there = len({made.path for made in shards})
     if there < wanted:
-        raise EngineError(f"{folder}: {there} of {wanted} shards are there; end the job first")
+        raise EngineError(f"{folder} has {there} of {wanted} shards; finish the job first")
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
     for shard in shards:
@@ -139,7 +139,7 @@ def read_embedded(
             parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
             ids += table[column].to_pylist()
     if not ids:
-        raise EngineError(f"{folder}: no row has an embedding; look at its column {ERROR}")
+        raise EngineError(f"{folder}: no row has an embedding; see its column {ERROR}")
     left_out = sum(shard.rows for shard in shards) - len(ids)
     return np.concatenate(parts), ids, model, revision, left_out
 

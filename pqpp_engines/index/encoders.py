@@ -93,14 +93,14 @@ class ImageTextEncoder:
         """
         model, revision = index.config["model"], index.config["revision"]
         if not model:
-            raise EngineError("the index does not say which model made it; give embeddings")
+            raise EngineError("the index does not name its model; give embeddings")
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
             raise EngineError(f"`model` {folder}: the index was made by {model}; give that one")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            said = "its files are not those that the index was made by; build it again"
+            said = "its files are not those the index was built with; build it again"
             raise EngineError(f"`model` {folder}: {said}")
         return encoder
 
@@ -193,7 +193,7 @@ class ImageTextEncoder:
             while batch := list(islice(items, self.at_once or batch_size)):
                 parts.append(embed(batch).float().cpu().numpy())
         if not parts:
-            raise EngineError("there is nothing to embed; give texts or images")
+            raise EngineError("nothing to embed; give texts or images")
         return np.concatenate(parts)
 
 

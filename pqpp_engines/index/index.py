@@ -69,7 +69,7 @@ class Index:
             # faiss may read beyond the end of a file that was cut or changed, and end the process.
             for name in (INDEX, IDS):
                 if sha256_of(self.folder / name) != self.config["sha256"][name]:
-                    raise ValueError(f"{name} is not what was written")
+                    raise ValueError(f"{name} was changed since it was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
@@ -144,7 +144,7 @@ class Index:
             if value != others:
                 raise EngineError(f"the {name} differs: {value} and {others}; build both alike")
         if resolved(output) in (resolved(self.folder), resolved(other.folder)):
-            raise EngineError(f"{output} is one of the two; name another folder")
+            raise EngineError(f"{output} is one of the inputs; name another folder")
         store, total = other._exact, other._faiss.ntotal
         starts = range(0, total, _AT_ONCE)
         parts = (store.reconstruct_n(start, min(_AT_ONCE, total - start)) for start in starts)

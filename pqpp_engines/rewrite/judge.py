@@ -37,7 +37,7 @@ from pqpp_models.text.reading.words import WORD_LISTS, words_of
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
 _read = cache(read_json)
-UNCONFIRMED = "not confirmed: no model of entailment was given"
+UNCONFIRMED = "not confirmed: no entailment model"
 """The reason where nothing speaks against a rewrite, and nothing can accept it."""
 
 SAME = "it is the same prompt"
@@ -211,7 +211,7 @@ class Judge:
         if normalise(text) == normalise(original):
             return SAME
         if far:
-            return "it is far: the predictor cannot read it"
+            return "out of domain: the predictor cannot read it"
         counts = [
             [n.value for n in places_of_numbers(one) if n.value != 1] for one in (before, after)
         ]

@@ -20,7 +20,7 @@ from pqpp_engines.route.routes import Account, Rule
 from pqpp_files.errors import in_a_line
 from pqpp_files.hashes import sha256_of_parts
 
-_BEYOND = "not asked, it is beyond the budget"
+_BEYOND = "not requested: over the budget"
 
 
 class Decision(NamedTuple):

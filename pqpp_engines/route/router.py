@@ -202,7 +202,7 @@ class Router:
         """
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
-            raise EngineError(f"route {missing[0]} has no function; give one for each route")
+            raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
         diary = Log(log, rules.digest_of(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account
@@ -275,12 +275,12 @@ class Router:
 
     def _reason(self, at: int, worth: Iterable[float], far: bool) -> str:
         if far:
-            return "far: nothing is known of it, the dearest route"
+            return "out of domain: sent to the most expensive route"
         worth, chosen = np.array(list(worth)), self.routes[at]
         if self.rule.floor is not None:
             if worth[at] >= self.rule.floor:
                 return f"the cheapest that reaches {self.rule.floor:g}"
-            return f"none reaches {self.rule.floor:g}, the best"
+            return f"none reaches {self.rule.floor:g}: the best"
         cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
             return "no more expensive route is worth its price"
@@ -295,9 +295,9 @@ class Router:
             sampled = expected * (1 - expected) * (1 / len(chosen) + 1 / max(self.prompts, 1))
             if abs(share - expected) > max(_OFF, 2.58 * sampled**0.5):
                 warnings.warn(
-                    f"{route.name} gets {share:.0%} of these {len(chosen)} prompts, it got "
-                    f"{expected:.0%} of the calibration prompts: they are of another kind; fit "
-                    "the router anew on such prompts",
+                    f"{route.name} gets {share:.0%} of these {len(chosen)} prompts but got "
+                    f"{expected:.0%} of the calibration prompts: fit the router again on prompts "
+                    "like these",
                     stacklevel=3,
                 )
                 return

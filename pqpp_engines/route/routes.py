@@ -132,7 +132,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
             raise EngineError(f"route {route.name}: utility {route.utility}; give a number above 0")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
-        raise EngineError("a share is of two routes of different cost; give a budget for others")
+        raise EngineError("a share needs two routes of different cost; give a budget instead")
     if rule.budget is not None and rule.budget < costs[0]:
         raise EngineError(
             f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; give that or more"
@@ -204,8 +204,9 @@ def price_for(
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
     if cost_at(prices[high]) > allowed:
         raise EngineError(
-            f"{int(far.sum())} of {len(far)} calibration prompts are far and go to the dearest "
-            f"route: that alone costs more than {limit:g} in the mean; give more, or other prompts"
+            f"{int(far.sum())} of {len(far)} calibration prompts are out of domain and go to the "
+            f"most expensive route, which costs more than {limit:g} on average; raise the "
+            "budget, or give other prompts"
         )
     while low < high:
         middle = (low + high) // 2
@@ -334,15 +335,15 @@ def read_router(path: Path) -> dict[str, Any]:
     """
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
-        raise EngineError(f"{path}: its model_type is not {KIND}, so it is not a router")
+        raise EngineError(f"{path}: not a router (its model_type is not {KIND})")
     with explained(f"{path} is damaged", "make it again", EngineError):
         if router["sha256"] != digest_of(router):
-            raise ValueError("it is not what was written")
+            raise ValueError("it was changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]
         if any(shares) and not abs(sum(shares) - 1) <= 0.001:
-            raise ValueError("the shares are not 1 in all")
+            raise ValueError("the shares do not sum to 1")
         if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
             raise ValueError("a text is none")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):

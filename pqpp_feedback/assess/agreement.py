@@ -303,7 +303,7 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
             by_routine.setdefault(row["routine"], []).append(row)
     judged = {name: with_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("people have answered on no image that has a verdict or a score")
+        raise FeedbackError("no image has both people's answers and a verdict or score")
     tables = []
     for column in ("task", "generator"):
         lines = []

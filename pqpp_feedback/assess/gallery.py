@@ -74,7 +74,7 @@ def verdict_gallery(
         raise FeedbackError("no verdicts to show; assess some images first")
     shown = {name: _file_of(root, name) for name in images}
     if not any(shown.values()):
-        raise FeedbackError(f"{root} holds none of the {len(images)} images; name their folder")
+        raise FeedbackError(f"{root} has none of the {len(images)} images; give their folder")
     answers = {name: people.of(some[0]) if people else None for name, some in images.items()}
     places = {name: number for number, name in enumerate(order)}
     cards = []
@@ -179,7 +179,7 @@ def _heatmaps(evidence: Row) -> list[dict[str, str]]:
 def _file_of(root: Path, image: str) -> Path | None:
     """Return the file of an image in a folder or its `images`; None where neither holds it."""
     if "\0" in image:
-        raise FeedbackError(f"the image {image!r:.80} has a zero character in its name; correct it")
+        raise FeedbackError(f"the image name {image!r:.80} contains a NUL character; correct it")
     paths = (folder / image for folder in (root, root / "images"))
     inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
     return next(inside, None)

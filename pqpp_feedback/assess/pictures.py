@@ -248,8 +248,8 @@ def _listed(root: Path) -> dict[str, dict[str, Any]]:
     names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
     absent = next((name for name in names if not (root / name).is_file()), None)
     if absent is not None:
-        absent = f"list {absent}, which is not there"
-        raise FeedbackError(f"the metadata in {root} {absent}; add the file or take the row out")
+        absent = f"lists {absent}, which does not exist"
+        raise FeedbackError(f"the metadata in {root} {absent}; add the file or remove the row")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))
@@ -290,4 +290,4 @@ def _prompt_of(path: Path, row: Row, asked: Row) -> tuple[str, str]:
         return "", "has no prompt"
     if isinstance(prompt, str) and prompt.strip():
         return prompt, ""
-    return "", f"has the prompt {prompt!r:.40}, which says nothing"
+    return "", f"has the prompt {prompt!r:.40}, which has no words"

@@ -64,7 +64,7 @@ class Ran:
             for role, seconds in sorted(self.perceived.items()):
                 lines.append(f"{role}: {seconds / self.images:.4f} s an image")
         if self.missing:
-            lines.append(f"{self.missing} parts are left to other processes, or to the next run")
+            lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
 
 
@@ -115,7 +115,9 @@ def assess(
         other = next((row for row in rows if row not in makers), None)
         if other and not replace:
             maker = f"{other['routine']} by {other['model']:.100}"
-            raise FeedbackError(f"{place} holds verdicts of {maker}; name another or add `replace`")
+            raise FeedbackError(
+                f"{place} contains verdicts of {maker}; name another file, or add `replace`"
+            )
     for assessor in assessors:
         assessor.plan(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)

@@ -157,7 +157,7 @@ def conditions_of(asked: Asked) -> Conditions | str:
     if asked.task not in TASK_CONDITIONS:
         return f"the task {asked.task!r} has no routine" if asked.task else "no task is named"
     if not asked.objects:
-        return "the prompt names no object in `representations`"
+        return "the prompt has no object in `representations`"
     if not asked.is_automatic and asked.task == "Conditional generation":
         return "the directory marks this prompt as one for people"
     try:

@@ -62,7 +62,7 @@ class Seen:
         for condition in conditions:
             eye = EYE_OF[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
-                return f"no {eye} has looked at the image"
+                return f"no {eye} has processed the image"
             if eye == "detector" and self._detector["labels"].get(condition.name) is None:
                 return f"the detector has no class {condition.name!r}"
         return ""

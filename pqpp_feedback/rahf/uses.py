@@ -174,6 +174,6 @@ def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Pa
             open_image(chosen.image).save(beside / name)
             lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
         if not lines:
-            raise FeedbackError("no image reaches the threshold; lower it, or generate more")
+            raise FeedbackError("no image reaches the threshold; lower it or generate more")
         (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

@@ -159,7 +159,7 @@ class Options:
                 _check(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
-                raise PqppError(f"`{field.name}`: it is about `{other}`; leave it out")
+                raise PqppError(f"`{field.name}` applies to `{other}` only; remove it")
         self.check_paths()
 
     def check_paths(self) -> None:
@@ -220,7 +220,7 @@ def name_of(kind: type, key: Any, word: str | None = None) -> str:
         return known[name]
     text = shown(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
-    raise PqppError(f"a recipe has no `{text}`; {hint}")
+    raise PqppError(f"unknown option `{text}` in the recipe; {hint}")
 
 
 def items_of(text: str, field: dataclasses.Field, container: Any) -> list[str]:

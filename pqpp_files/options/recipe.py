@@ -136,7 +136,7 @@ def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, A
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
         if not (key and item) or pairs.setdefault(key, item) != item:
-            raise PqppError(f"`{name}` is {shown(text)}; write {form}, and each name once")
+            raise PqppError(f"`{name}` is {shown(text)}; write {form}, each name once")
     return list(pairs.items())
 
 

@@ -78,7 +78,7 @@ def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
         if errors[row] is None and not is_folder_name(row_id):
             errors[row] = f"the {column} {row_id!r:.80} cannot be a folder's name"
         elif errors[row] is None and row_id in seen:
-            errors[row] = f"the {column} {row_id} stands twice"
+            errors[row] = f"duplicate {column} {row_id}"
         seen.add(row_id)
     return ids, errors
 

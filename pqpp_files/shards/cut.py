@@ -67,8 +67,8 @@ class Shard:
             table = _rows_of(self.path, self.start, self.rows)
         if len(table) != self.rows:
             raise FileError(
-                f"{self.path}: {self.start + len(table)} rows, there were {self.start + self.rows} "
-                "or more when the job began; begin in a new folder"
+                f"{self.path} changed: {self.start + len(table)} rows, at least "
+                f"{self.start + self.rows} when the job began; start in a new folder"
             )
         if self.schema is not None and table.schema.types != self.schema.types:
             table = table.cast(self.schema.with_metadata(table.schema.metadata))
@@ -220,7 +220,7 @@ def _files_of(source: str) -> list[str]:
     """
     import fsspec
 
-    with explained(f"{source} cannot be looked up", "check its name"):
+    with explained(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
         is_named = False
         if any(mark in path for mark in "*?["):

@@ -68,7 +68,7 @@ def done_on_ray(
                 raise cause from None
             # Of a task that failed on its worker it holds a traceback.
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
-            raise FileError(f"Ray cannot go on ({reason}); run again: what is done stays") from None
+            raise FileError(f"Ray failed ({reason}); run again to resume") from None
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _places(ray: Any, options: RayOptions) -> int:
         largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"a task asks for {wanted}, the largest node has {most}; ask for less")
+        raise FileError(f"a task needs {wanted}, the largest node has {most}; request less")
     return fitting
 
 

@@ -231,8 +231,8 @@ def _done_here(
             yield running[future], future.result()
     except BrokenProcessPool:
         raise FileError(
-            "a worker was killed, perhaps for want of memory; run it again with fewer workers or "
-            "smaller shards: what is done stays"
+            "a worker was killed, perhaps out of memory; run again with fewer workers or "
+            "smaller shards to resume"
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

@@ -49,14 +49,14 @@ class ShardStore:
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
             raise FileError(
-                f"{self.url}: the Hub takes few commits; write to a folder or to hf://buckets/, "
-                "then run: hf upload-large-folder"
+                f"{self.url}: the Hub limits commits; write to a folder or hf://buckets/, then "
+                "run: hf upload-large-folder"
             )
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)
         if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
-            raise FileError(f"{self.url} holds an input; name another place")
+            raise FileError(f"{self.url} contains an input; name another folder")
         self.names()
 
     def names(self) -> set[str]:

@@ -86,16 +86,15 @@ def bench_runs(
                 qrels[str(row["query_id"])] = relevant
         counts.append(len(qrels) - before)
         if without := len(queries[kind]) - counts[-1]:
-            notes.append(f"{without} {kind} queries have no relevant image and are left out")
+            notes.append(f"skipped {without} {kind} queries without a relevant image")
     for name, run in runs.items():
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name}: none of its queries is one of ConQA's, such as {min(qrels)}; name "
-                "queries by query_id"
+                f"{name}: no query of ConQA in it (such as {min(qrels)}); use the column query_id"
             )
         if silent := len(qrels) - len(answered):
-            notes.append(f"{name} has no answer to {silent} queries, which count 0")
+            notes.append(f"{name} has no results for {silent} queries; they count as 0")
         found = evaluate_run(answered, qrels, list(MEASURES), missing="zero")["values"]
         descriptive, conceptual = (
             {measure: values[part] for measure, values in found.items()}

@@ -116,8 +116,7 @@ def classifier_scores(name: str) -> TextScores:
     labels = loaded.model.config.num_labels
     if labels != 1:
         raise PredictorError(
-            f"{name} has {labels} labels, a score is one; name a model that was trained with "
-            "num_labels=1"
+            f"{name} has {labels} labels, not one; use a model trained with num_labels=1"
         )
 
     ask = TextClassificationPipeline(
@@ -164,7 +163,7 @@ class PredictingFunction(Predictor):
             raise
         except Exception as error:  # whatever a stranger's function does
             raise PredictorError(
-                f"{self.called} failed on {len(rows)} prompts ({in_a_line(error)}); correct it"
+                f"{self.called} failed on {len(rows)} prompts ({in_a_line(error)}); fix it"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
@@ -172,18 +171,16 @@ class PredictingFunction(Predictor):
             values = np.empty(0)
         if values.size != len(rows):
             raise PredictorError(
-                f"{self.called} answered with {type(answer).__name__} of shape "
+                f"{self.called} returned {type(answer).__name__} of shape "
                 f"{np.shape(answer) if np.ndim(answer) else ()} for {len(rows)} prompts; return "
-                "one number each"
+                "one number per prompt"
             )
         return values.reshape(-1, 1)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Refuse: there is nothing to load."""
-        raise PredictorError(
-            f"a {cls.name} is not saved as a checkpoint; give the table or the function"
-        )
+        raise PredictorError(f"a {cls.name} has no checkpoint; give the table or the function")
 
 
 class PredictionTable(PredictingFunction):
@@ -210,7 +207,7 @@ class PredictionTable(PredictingFunction):
     chunk_size = 1 << 40  # a part of the rows alone may have none of its prompts
 
     def __init__(self, path: str | Path, column: str) -> None:
-        table = read_table(path, remedy="name it like FILE:COLUMN")
+        table = read_table(path, remedy="write FILE:COLUMN")
         super().__init__(self._of_rows, f"{path}:{column}")
         keys = [name for name in KEYS if name in table.columns]
         self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
@@ -221,7 +218,9 @@ class PredictionTable(PredictingFunction):
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
         values = values_by_prompt(self.columns, there, ["predicted"], self.called)["predicted"]
         if missing := values.count(None):
-            lacks = "%s has no prediction of %d of %d prompts; all are compared on the others"
+            lacks = (
+                "%s has no prediction for %d of %d prompts; all predictors are compared on the rest"
+            )
             _log.warning(lacks, self.called, missing, len(rows))
         return values
 
@@ -299,7 +298,7 @@ def values_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"no {key} of {called} is one of this split's {len(means)}; name the split "
-            "that it was computed on"
+            f"{called} shares no {key} with the {len(means)} prompts of this split; use the "
+            "split that it was computed on"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

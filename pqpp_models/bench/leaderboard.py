@@ -95,9 +95,9 @@ def _notes(result: Result) -> str:
         parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
     parts.append(f"n {result.n}")
     if result.stands_in:
-        parts.append(f"its {result.stands_in} stands in")
+        parts.append(f"its {result.stands_in} is used instead")
     if result.fitted_rows is None:
-        parts.append("what it was fitted to is not recorded")
+        parts.append("the data it was fitted to are not recorded")
     elif result.fitted_on:
         parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
     return "; ".join(parts)
@@ -157,16 +157,16 @@ def write_results(
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "a task is of a split, and these rows have none; put them into a folder as test.csv, "
-            "and name that"
+            "these rows have no split, and a task needs one; save them as FOLDER/test.csv and "
+            "give FOLDER"
         )
     entries_by_name, lines = entries_of(run, dataset, commit_of(dataset) if from_hub else None)
     if not entries_by_name:
-        raise PredictorError("; ".join(lines) or "there is no result to write")
+        raise PredictorError("; ".join(lines) or "no results to write")
     places = {name: Path(folder) / _folder_of(name) for name in entries_by_name}
     if len(set(places.values())) < len(places):
         raise PredictorError(
-            f"two of {', '.join(places)} would have one folder; compare one at a time"
+            f"two of {', '.join(places)} would share a folder; run them one at a time"
         )
     files = []
     for name, entries in entries_by_name.items():
@@ -257,7 +257,7 @@ class Board:
 
     def page(self) -> str:
         """Return a self-contained HTML page: the ranking, the table and, verified, the charts."""
-        how = "computed here again" if self.run.predictions else "as their repositories tell them"
+        how = "recomputed" if self.run.predictions else "as reported by their repositories"
         order = "The tables have the highest mean of Kendall's τ over all columns first."
         lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
         title = (
@@ -317,7 +317,7 @@ def leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results on {', '.join(named)}; say which by `benchmark`"
+                f"{source} has results on {', '.join(named)}; choose one with `benchmark`"
             )
         name = benchmark or next(iter(named), name)
     else:
@@ -331,7 +331,7 @@ def leaderboard(
     rows = Split(None, task.config or name, task.split)
     run = BenchRun(rows, {}, _ordered(results), [], {}, Builds({}, {}, []))
     notes += [
-        f"{listing.model} by a pull request that is not merged: {listing.pull_request}"
+        f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
     ]
     if verify:
@@ -392,7 +392,9 @@ def _verified(
     lines: list[str] = []
     for name, place in places.items():
         if ":" in place:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
-            lines.append(f"{name} is not verified: a colon stands in {place}; rename the folder")
+            lines.append(
+                f"{name} is not verified: its path {place} contains a colon; rename the folder"
+            )
             continue
         try:
             models[name] = named_predictor(place)
@@ -402,13 +404,15 @@ def _verified(
         return claimed_run, lines
     (run,) = runs_of(models, dataset, tasks, progress)
     own = run.builds.stands_for
-    lines += [f"{name} was fitted to some of these rows; {b} is shown" for b, name in own.items()]
+    lines += [
+        f"{name} was fitted to some of these rows; {b} is shown instead" for b, name in own.items()
+    ]
     claimed = {(result.predictor, result.target): result.kendall for result in claimed_run.results}
     for rerun in run.results:
         name, target, found = rerun.predictor, rerun.target, rerun.kendall
         value = claimed.get((own.get(name, name), target), found)
         if not abs(value - found) <= _SAME:
-            lines.append(f"{name} tells {value:.3f} on {target}, here it is {found:.3f}")
+            lines.append(f"{name} reports {value:.3f} on {target}; recomputed: {found:.3f}")
     run = replace(run, results=_ordered(run.results))
     ranked = [result for result in run.results if result.ranked]
     if ranked and len({result.predictor for result in run.results}) > 1:

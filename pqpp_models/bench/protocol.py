@@ -29,10 +29,7 @@ from pqpp_models.targets import stand_in
 
 COEFFICIENTS = ("pearson", "kendall")
 MARKS = ((0.001, "‡"), (0.01, "†"))
-MARKS_NOTE = (
-    "† p < .01, ‡ p < .001, two-sided against no correlation: Pearson's r by Student's t, which "
-    "assumes normal values, Kendall's tau by its own law"
-)
+MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
 
 
 @dataclass(frozen=True)
@@ -198,8 +195,8 @@ def predict_all(
                 own = {target: other for target, other in found.items() if other}
         if not own:
             raise PredictorError(
-                f"{name} predicts {', '.join(predictor.targets)}, none of {', '.join(targets)}; "
-                "leave it out, or name other targets"
+                f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "
+                "remove it, or name other targets"
             )
         asked = tuple(dict.fromkeys(own.values()))
         values = predictor.predict(rows, asked, inner)
@@ -505,8 +502,8 @@ def experiment_cells(
         cells = [Cell(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
-            f"these rows have no source beside {fitted_to}, to which the predictors were "
-            "fitted; use a configuration with more sources, like pqpp"
+            f"these rows have no source besides {fitted_to}, which the predictors were fitted "
+            "to; use a configuration with more sources, like pqpp"
         )
     if not cells:
         raise PredictorError(

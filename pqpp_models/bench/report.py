@@ -147,7 +147,7 @@ def _measures(
 _DIRECTIONS = {
     "easier": "",
     "harder": "a higher value means a harder prompt",
-    "unknown": "highest and lowest values: which of them is harder is not known",
+    "unknown": "highest and lowest values; which are harder is not known",
 }
 
 

@@ -118,7 +118,7 @@ def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
         raise PredictorError(
-            f"routing needs two models, there are {', '.join(targets)}; name two targets"
+            f"routing needs two models, got {', '.join(targets)}; name two targets"
         )
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
@@ -147,7 +147,7 @@ def run_routing(
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
     kept = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
     if not len(kept):
-        raise PredictorError(f"no row has both {weak} and {strong}; name other targets")
+        raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
     builds = held_out_builds(predictors, rows, (weak, strong))

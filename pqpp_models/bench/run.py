@@ -218,11 +218,11 @@ def with_some_of(
     kept = {name: one for name, one in predictors.items() if has_some(one)}
     if not kept:
         raise PredictorError(
-            f"no default predictor predicts {', '.join(targets)}; fit one by pqpp fit, and name it "
-            "by `predictors`"
+            f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit and give "
+            "it as `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
-    lines = [f"without {n}: it predicts {', '.join(p.targets)} only" for n, p in others.items()]
+    lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]
     return kept, lines
 
 
@@ -247,7 +247,7 @@ def open_split(
     rows, _ = dataset_rows(named, subset, split, data_dir, image_dir)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
-            "on %s, the release of the paper and of all published figures; pqpp is v1.1",
+            "using %s, the release of the paper and its published figures (pqpp is v1.1)",
             OF_THE_PAPER,
         )
     return Split.of(rows, named)
@@ -282,8 +282,8 @@ def load_predictors(
                 fitted = fitted_among(predictor, split.rows)
                 if split.is_pqpp if fitted is None else fitted.all():
                     raise PredictorError(
-                        f"{name} was fitted to the train split of {split.config}, its figures "
-                        "there would say nothing; use `split` validation or test"
+                        f"{name} was fitted to the train split of {split.config}; use `split` "
+                        "validation or test"
                     )
         except ModelError as error:
             if names:
@@ -292,8 +292,8 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError("no default predictor can run here; name one by `predictors`")
-    return loaded, [f"without {', '.join(n)}: {reason}" for reason, n in left_out.items()]
+        raise PredictorError("no default predictor can run here; name one with `predictors`")
+    return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
 @one_blas_thread()
@@ -423,8 +423,8 @@ def automatic_cells(
     ]
     if not cells:
         raise PredictorError(
-            f"no column among {', '.join(columns) or 'none'} is a metric of "
-            f"{', '.join(targets)}; call it MODEL_METRIC, like sdxl_hpsv2, or name its target"
+            f"no metric of {', '.join(targets)} among the columns "
+            f"{', '.join(columns) or 'none'}; name columns MODEL_METRIC, like sdxl_hpsv2"
         )
     return cells
 

@@ -114,8 +114,7 @@ class Split:
         known = self.known_targets or [name for name in numbers if name in predicted]
         if names is None and not known:
             raise PredictorError(
-                f"{self.config} has no column that is predicted here; name columns of scores by "
-                "`targets`"
+                f"{self.config} has no known target; name columns of scores with `targets`"
             )
         distinct = distinct_targets(known)
         if set(distinct) & set(predicted) or not set(known) & set(predicted):
@@ -198,7 +197,7 @@ def held_out_builds(
             try:
                 other = Predictor.from_pretrained(place, revision=revision or None)
             except PqppError as error:
-                reason = f"was fitted to rows of this split, and {build} is not there: {error}"
+                reason = f"was fitted to rows of this split, and {build} is not available: {error}"
                 builds.notes.append(f"{name} {reason}")
             else:
                 has_some = not targets or any(stand_in(one, other.targets) for one in targets)

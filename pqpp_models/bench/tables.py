@@ -267,7 +267,9 @@ def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
 
 
 _FEW = 30
-GENERATED_NOTE = "GENERATED DATA: no human judged these prompts; the figures say nothing of models"
+GENERATED_NOTE = (
+    "GENERATED DATA: no one rated these prompts; the figures say nothing about real ones"
+)
 
 
 def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
@@ -297,7 +299,7 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         ways = grouped(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
-        lines.append(f"turned for this so that a higher value means a better one, {told}")
+        lines.append(f"signs set so that higher is better, {told}")
     for row in results:
         for coefficient in COEFFICIENTS:
             if warning := getattr(row, f"{coefficient}_baseline_warning"):
@@ -327,7 +329,7 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
-        f"{build}, fitted on train alone, stands for {name}, which was fitted to more of these rows"
+        f"{build}, fitted on train only, replaces {name}, which was fitted to some of these rows"
         for build, name in built
     ]
     out = unranked(results)
@@ -337,10 +339,10 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
     taken = grouped(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
     for (name, own), targets in taken.items():
         without = f"{name} does not predict {', '.join(targets)}"
-        lines.append(f"{without}: its {own} stands in, whose order counts")
+        lines.append(f"{without}; its {own} is used instead")
     unknown = dict.fromkeys(result.predictor for result in results if result.fitted_rows is None)
     if unknown:
-        lines.append(f"which rows they were fitted to is not recorded: {', '.join(unknown)}")
+        lines.append(f"not recorded which rows they were fitted to: {', '.join(unknown)}")
     fitted: dict[Any, None] = {}
     for result in results:
         if result.fitted_on:
@@ -390,20 +392,17 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
     """
     missing = [result for result in results if _undefined(result) == 2]
     if half := dict.fromkeys(r.predictor for r in results if _undefined(r) == 1):
-        yield f"– of {', '.join(half)} only one of the coefficients is told or defined"
+        yield f"– {', '.join(half)}: only one coefficient is given or defined"
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():
-        yield f"– no figure on {label}: n = {n}, and a correlation needs two prompts"
+        yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
     equal = grouped((r.label, r.predictor) for r in missing if r.label not in few)
     for label in list(equal):
         if {r.predictor for r in results if r.label == label} == set(equal[label]):
             del equal[label]
-            yield (
-                f"– no figure on {label}: its true values, or what a predictor says of all of "
-                "these prompts, are equal"
-            )
+            yield (f"– no figure for {label}: all true values, or all predictions, are equal")
     for together, labels in grouped((", ".join(n), label) for label, n in equal.items()).items():
-        yield f"– no figure of {together} on {', '.join(labels)}: the same is said of all prompts"
+        yield f"– no figure of {together} for {', '.join(labels)}: all predictions are equal"
 
 
 class BenchTable(pd.DataFrame):

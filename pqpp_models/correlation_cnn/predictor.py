@@ -115,8 +115,8 @@ def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.flo
             )
         if len(matrices) != channels:
             raise PredictorError(
-                f"the row at index {index} has {len(matrices)} matrices, the predictor takes "
-                f"{channels}, one a retrieval model"
+                f"the row at index {index} has {len(matrices)} matrices; the predictor needs "
+                f"{channels}, one per retrieval model"
             )
         if not np.isfinite(matrices).all():
             raise PredictorError(

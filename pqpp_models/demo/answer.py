@@ -88,15 +88,14 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
         raise PredictorError("no prompt; type one, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(kept):,} prompts, at most {MOST_PROMPTS:,} at a time; paste "
-            "fewer, or put them into a file and run: pqpp predict --file prompts.txt --output "
-            "predicted.csv"
+            f"{len(kept):,} prompts, the limit is {MOST_PROMPTS:,}; paste fewer, or run: pqpp "
+            "predict --file prompts.txt --output predicted.csv"
         )
     for row in kept:
         if len(columns["prompt"][row]) > LONGEST:
             raise PredictorError(
-                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters, at most "
-                f"{LONGEST:,} are taken; shorten it, or break it into several"
+                f"prompt {row + 1} has {len(columns['prompt'][row]):,} characters, the limit is "
+                f"{LONGEST:,}; shorten it"
             )
     return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 

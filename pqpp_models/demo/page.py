@@ -183,8 +183,8 @@ def push_space(
     is_known = name in PREDICTORS or folder is not None
     if not is_known and (expanded(name).exists() or not is_repository_id(name)):
         raise pqpp_hub.HubError(
-            f"a Space does not see {name!r} of this machine; push it too, to a repository: "
-            f"pqpp models push {name} OWNER/REPOSITORY --space {repo_id}"
+            f"a Space cannot read {name} on this machine; push both: pqpp models push {name} "
+            f"OWNER/REPOSITORY --space {repo_id}"
         )
     files = predictor_space(name, folder)
     message = f"Upload the page of {name} with pqpp"

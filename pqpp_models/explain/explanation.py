@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from markupsafe import Markup
 
-NOTE = "a prediction minus that of the prompt without the phrase, not what images will look like"
+NOTE = "the prediction minus that of the prompt without the phrase"
 """What is said wherever changes are shown."""
 
 _RAISES, _LOWERS, _PAPER = (107, 174, 214), (253, 174, 97), (255, 255, 255)

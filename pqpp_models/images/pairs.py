@@ -137,7 +137,7 @@ def read_pairs(
             ]
         if len(pairs) == before:
             raise PredictorError(
-                f"the row at index {index} has no image for {task}; give lists of them as "
+                f"the row at index {index} has no image for {task}; give lists of images as "
                 "<model>_images or images"
             )
     columns = list(zip(*pairs, strict=True)) or [()] * 5

@@ -106,7 +106,7 @@ class CaptionStatistics:
                     holders[term].append(n_documents)
             n_documents += bool(counts)
         if not often:
-            raise PredictorError("the captions hold no term; give captions with words")
+            raise PredictorError("the captions have no terms; give captions with words")
         terms = sorted(often)
         document = np.array([often[term].total() for term in terms], np.int64)
         totals = (sum(times * n for times, n in often[term].items()) for term in terms)
@@ -135,8 +135,8 @@ class CaptionStatistics:
         """
         if self._postings is None:
             raise PredictorError(
-                "these statistics do not say which caption holds which term; name the captions "
-                "themselves, or a folder of avg_pmi or query_scope"
+                "these statistics lack the captions' terms; give the captions, or a folder of "
+                "avg_pmi or query_scope"
             )
         starts, documents = self._postings
         return documents[starts[place] : starts[place + 1]]
@@ -158,7 +158,7 @@ class CaptionStatistics:
         """Return the statistics that ``state`` described."""
         n, n_documents = config.get("n_terms"), config.get("n_documents")
         if not isinstance(n, int) or not isinstance(n_documents, int):
-            raise ModelError(f"{folder / CONFIG} lacks 'n_terms' or 'n_documents'; save again")
+            raise ModelError(f"{folder / CONFIG} has no 'n_terms' or 'n_documents'; save it again")
         kinds = {**dict.fromkeys(_FREQUENCIES, "int64"), "log_deviation": "float64"}
         check_tensors(folder, tensors, {name: (kind, (n,)) for name, kind in kinds.items()})
         terms = bytes(tensors.get("terms", b"")).decode(errors="replace").split("\n")

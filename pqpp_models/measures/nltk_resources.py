@@ -61,8 +61,8 @@ def tokenizer() -> Callable[[str], list[str]]:
         if _REFUSED.search(str(error)):
             raise
         _log.warning(
-            "words are counted without NLTK's sentence data (punkt_tab), by one or two more or "
-            f"fewer in 7 of PQPP's first 8,000 prompts; for exact counts run: {DOWNLOAD}"
+            "words are counted without NLTK's punkt_tab (off by one or two in 7 of PQPP's first "
+            f"8,000 prompts); for exact counts run: {DOWNLOAD}"
         )
         split = NLTKWordTokenizer().tokenize
         return lambda text: [
@@ -102,8 +102,8 @@ def _explained(resource: str, error: Exception) -> str:
     refused = _REFUSED.search(str(error))
     if refused:
         return (
-            f"NLTK refuses {resource!r} at {refused[1]}, since other accounts could change it; "
-            f"run: chmod -R go-w '{refused[1]}'"
+            f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it; run: "
+            f"chmod -R go-w '{refused[1]}'"
         )
     if isinstance(error, LookupError):
         reason = "is not installed (searched the folders of NLTK_DATA and NLTK's own)"

@@ -341,7 +341,7 @@ def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     """Return the places of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise PredictorError("`scores` holds values that are not finite")
+        raise PredictorError("`scores` has values that are not finite")
     return np.argsort(-values, kind="stable")[:k]
 
 
@@ -369,7 +369,7 @@ def _over(value: float, collection_score: float) -> float:
 def _unit(vectors: ArrayLike) -> Scores:
     array = np.asarray(vectors, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise PredictorError("`embeddings` holds values that are not finite")
+        raise PredictorError("`embeddings` has values that are not finite")
     length = np.linalg.norm(array, axis=-1, keepdims=True)
     return np.divide(array, length, out=np.zeros_like(array), where=length > 0)
 

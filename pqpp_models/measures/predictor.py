@@ -70,7 +70,7 @@ class MeasurePredictor(Predictor):
             if isinstance(error, ModelError) or not self.measure.columns:
                 raise
             needs = ", ".join(self.measure.columns)
-            raise PredictorError(f"{self.name} cannot read {needs} as numbers: {error}") from None
+            raise PredictorError(f"{self.name} needs numbers as {needs}: {error}") from None
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
@@ -91,7 +91,7 @@ class MeasurePredictor(Predictor):
             direction=self.direction,
             licence=evidence.licence if evidence else "apache-2.0",
             options=self.options,
-            holds=evidence.told(self.evidence) if evidence else "nothing but these settings",
+            holds=evidence.told(self.evidence) if evidence else "only these settings",
         )
 
     @classmethod
@@ -120,6 +120,6 @@ def measure_called(name: str) -> Measure:
     """
     known = {n: measure for family in _FAMILIES for n, measure in family.MEASURES.items()}
     if name not in known:
-        hint = did_you_mean(name, known, "`pqpp models list` names all")
-        raise PredictorError(f"no measure is called {name!r}; {hint}")
+        hint = did_you_mean(name, known, "`pqpp models list` lists them")
+        raise PredictorError(f"unknown measure {name!r}; {hint}")
     return known[name]

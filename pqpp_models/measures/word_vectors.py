@@ -41,7 +41,7 @@ class WordVectors:
                 f"({len(words)}, dimensions)"
             )
         if not np.isfinite(array).all():
-            raise PredictorError("`vectors` holds values that are not finite")
+            raise PredictorError("`vectors` has values that are not finite")
         first = {word: place for place, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())
@@ -94,8 +94,8 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
         if isinstance(error, ModelError):
             raise PredictorError(f"{place}: {error}") from None
         raise PredictorError(
-            f"{place} is not a file of word vectors in the form of its ending "
-            f"({type(error).__name__}); use word2vec's .bin, or text as .vec or .txt"
+            f"{place} is not a file of word vectors ({type(error).__name__}); use word2vec's "
+            ".bin, or text as .vec or .txt"
         ) from None
 
 

@@ -436,7 +436,9 @@ class StaticPredictor(CalibratedPredictor):
         network = unprefixed("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ModelError(f"{folder}: pairs, or their layer, lack; save or download it again")
+            raise ModelError(
+                f"{folder}: the pairs or their layer are missing; save or download it again"
+            )
         if "length_costs" in config:
             raise ModelError(f"{folder}: made by an older version of pqpp; download it again")
         if counts := unprefixed("pairs.", tensors):

@@ -84,8 +84,8 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     recipe.targets = recipe.targets or list(distinct_targets(known))
     if not recipe.targets:
         raise PqppError(
-            f"{recipe.dataset} tells of no target, and has no column called like one; name its "
-            f"columns <model>_<measure>: it has {', '.join(table.column_names)[:200]}"
+            f"{recipe.dataset} names no target and has no column <model>_<measure>: "
+            f"{', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
@@ -109,8 +109,8 @@ def image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"the dataset {known.name} comes without images; name a folder of them by "
-            f"--image-dir. They are in {known.images}"
+            f"the dataset {known.name} has no images; give their folder as --image-dir. They are "
+            f"in {known.images}"
         )
     return {}
 
@@ -119,7 +119,7 @@ def _prompts(table: Any, split: str) -> list[str]:
     prompts = list(table["prompt"])
     for index, prompt in enumerate(prompts):
         if not isinstance(prompt, str):
-            fault = f"is {prompt!r:.60}, not a text; correct the row or leave it out"
+            fault = f"is {prompt!r:.60}, not a text; correct or remove the row"
             raise PqppError(f"the prompt at index {index} of {split} {fault}")
     return prompts
 
@@ -132,18 +132,17 @@ def _targets(
     own_limits = {}
     for name, scores, low, high in zip(names, values.T, *target_limits(names, known), strict=True):
         if np.isnan(scores).all():
-            raise PqppError(f"no row of {split} has a value of {name}; leave the target out")
+            raise PqppError(f"no row of {split} has a value of {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(
-                f"{name} in {split} lies in {lowest:g} .. {highest:g}; allowed is "
-                f"{low:g} .. {high:g}"
+                f"{name} in {split} is from {lowest:g} to {highest:g}; allowed: {low:g} to {high:g}"
             )
         measure = measure_of(name)
         if measure is None or measure.transform == "observed":
             own_limits[name] = ends = known.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
-                raise PqppError(f"{name} is {ends[0]:g} in every row; nothing can be learned")
+                raise PqppError(f"{name} is {ends[0]:g} in every row; give values that differ")
     return values, own_limits
 
 

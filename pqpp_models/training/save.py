@@ -40,5 +40,5 @@ def save_predictor(
     predictor.details = describe_run(recipe, data, outcome)
     predictor.was_fitted_to(training.identified, training.targets)
     folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
-    print(f"saved in {folder}; use it by Predictor.from_pretrained({str(folder)!r})")
+    print(f"saved to {folder}; load it with Predictor.from_pretrained({str(folder)!r})")
     push_if_wanted(folder, recipe, push_to_hub)

@@ -61,8 +61,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     record = predictor.details.get(REFERENCE)
     if record is None:
         raise PredictorError(
-            f"{predictor.called} knows no other prompts to rank one among, so it gives no verdict; "
-            "use static"
+            f"{predictor.called} has no reference prompts, so it gives no verdict; use static"
         )
     try:
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)

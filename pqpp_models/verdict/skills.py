@@ -133,7 +133,7 @@ def skills_in(prompt: str) -> list[PromptSkill]:
             end += following.end() if following and name == "negation" else 0
             add(name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits)
     if conflicts:
-        says = f"has a colour against the usual one (“{conflicts[0].words}”)"
+        says = f"has an unusual colour (“{conflicts[0].words}”)"
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
     same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
     if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same].rstrip()):

@@ -43,7 +43,7 @@ _RIGHT_PAIRS = 55
 """Measured on AIGIQA-20K, left out; 55 to 57 by length (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
-_REASONS = {"language": "it is in {}", "garbled": "the words are garbled ({})"}
+_REASONS = {"language": "it is in {}", "garbled": "some words are garbled ({})"}
 _REASONS |= {"unknown": "the word {} is unknown"}
 
 
@@ -283,7 +283,7 @@ def _why_none(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
         kind = f"prompts with several unknown words ({', '.join(unknown[:3])})"
     else:
         return ""
-    return f"{kind} are not ranked reliably"
+    return f"predictions for {kind} are not reliable"
 
 
 def _level_and_sentence(

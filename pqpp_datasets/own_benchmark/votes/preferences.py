@@ -95,7 +95,10 @@ class Preferences:
         """How far voters agree on a pair, in a line that says the bad news first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return "too few to tell how far voters agree: no pair that several judged, or all alike"
+            return (
+                "too few to tell how far voters agree: no pair with several votes, or no "
+                "disagreement"
+            )
         told = f"agreement of voters on a pair: Krippendorff's alpha {value:.2f}"
         return f"{agreement_told(value, 'voters')}{told} ({low:.2f} to {high:.2f})"
 
@@ -156,7 +159,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         scores=dict(zip(models, np.round(shares, 12).reshape(prompts, -1).T, strict=True)),
         rows=len(won),
         ties=int((won == 0.5).sum()),
-        notes=(*table.notes, "choices: a tie counts half a win for each model"),
+        notes=(*table.notes, "choices: a tie counts as half a win for each model"),
         choices=choices,
         agreements=agreements,
         alpha=alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
@@ -174,7 +177,7 @@ def _choices_of(
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: one of image_a and image_b is there; name both")
+        raise BenchmarkError(f"{table.name}: only one of image_a and image_b; give both")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # one numbering for both sides
         sides = [f"{role}_a", f"{role}_b"]
@@ -214,7 +217,9 @@ def _choices_of(
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
-            raise BenchmarkError(f"{table.name}: all are flagged, `exclude` flagged leaves nobody")
+            raise BenchmarkError(
+                f"{table.name}: all annotators are flagged, so `exclude` flagged leaves none"
+            )
     return rows, item, agreements
 
 

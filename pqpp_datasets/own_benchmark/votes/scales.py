@@ -182,7 +182,7 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
     marks = frozenset(map(key_of, options.missing))
     if options.labels:
         scale = scale_of_map(options.labels)
-        note = f"labels: as {options.labels} maps them"
+        note = f"labels: mapped by {options.labels}"
     elif options.scale:
         scale = named_scale(options.scale)
         note = f"labels: on the scale {scale.name}"

@@ -193,15 +193,15 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
 
 def _unknown(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
     """Say what can't be known of who voted."""
-    unknown = "how far annotators agree and whom to trust cannot be checked"
+    unknown = "their agreement cannot be checked"
     if options.is_ready:
-        return [f"scores: ready ones of images, not votes; {unknown}"]
+        return [f"scores of images, not votes: {unknown}"]
     if "annotator" not in rows:
         column = shlex.quote(f"annotator={table.named.get('annotator', 'COLUMN')}")
         return [f"no annotators came: {unknown} (`columns` {column} names them)"]
     if options.annotators:
         # Not by name: what is said here stands in the report, too.
-        return [f"annotators: {len(options.annotators)} columns, each taken as one person"]
+        return [f"annotators: {len(options.annotators)} columns, each counted as one person"]
     if rows["annotator"].nunique() == 1:
         return ["one annotator only: agreement with others cannot be checked"]
     return []

@@ -82,11 +82,11 @@ class Questionnaires:
             try:
                 entry = read_json(path)
                 if entry["prompt"] != prompt:
-                    raise ValueError("it is another prompt's")
+                    raise ValueError("it belongs to another prompt")
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
                 lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{lacking}; move it away to have a new one") from None
+                raise FeedbackError(f"{lacking}; remove it to get a new one") from None
             return entry["questionnaire"]
         if self.writer is None:
             raise FeedbackError("the prompt has no questionnaire; name a model that writes one")

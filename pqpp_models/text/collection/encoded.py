@@ -115,8 +115,8 @@ class EncodedCaptions:
         config = read_config(place)
         if config["predictor_type"] != KIND:
             raise ModelError(
-                f"{place} holds a predictor of type {config['predictor_type']!r:.60}, not a "
-                "collection; make one by pqpp models collection build"
+                f"{place} is a predictor of type {config['predictor_type']!r:.60}, not a "
+                "collection; make one with pqpp models collection build"
             )
         tensors = read_tensors(place, config)
         try:
@@ -205,7 +205,7 @@ def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:
     collection = getattr(getattr(predictor, "model", None), "collection", None)
     if not isinstance(collection, Collection):
         raise PredictorError(
-            f"{predictor.name} has no collection that can be replaced: what it knows of one is "
-            "part of its weights; use a text_ensemble (pqpp train text_ensemble)"
+            f"{predictor.name} has no collection to replace; use a text_ensemble (pqpp train "
+            "text_ensemble)"
         )
     return predictor.encoder, list(collection.vectors)

@@ -327,7 +327,7 @@ def fit(
             f"{len(names)} targets; give (prompts, targets)"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` holds infinite values; leave such rows out")
+        raise PredictorError("`scores` has infinite values; remove such rows")
     _, values = _one_row_a_prompt(prompts, columns)
     ranges = _learnable(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
@@ -400,7 +400,7 @@ def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Fl
     places = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(places) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(places)} prompts are too many to fit to; draw {MOST_PROMPTS} of them"
+            f"{len(places)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"
         )
     at = [places[texts[row]] for row in rows]
     total, count = np.zeros((2, len(places), values.shape[1]))
@@ -424,7 +424,7 @@ def _learnable(
             )
         elif known.min() == known.max():
             left_out.append(
-                f"target {target!r} is {known[0]:g} for every prompt; nothing can be learned"
+                f"target {target!r} is {known[0]:g} for every prompt; give scores that differ"
             )
         else:
             low, high = float(known.min()), float(known.max())
@@ -433,12 +433,11 @@ def _learnable(
             if low < limits[0] or high > limits[1]:
                 raise PredictorError(
                     f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
-                    f"{limits[0]:g} to {limits[1]:g}; give scores in its own units, or another "
-                    "name"
+                    f"{limits[0]:g} to {limits[1]:g}; rescale them, or use another name"
                 )
             ranges[target] = limits
     if not ranges:
         raise PredictorError(left_out[0])
     for reason in left_out:
-        _log.warning("%s; it is left out", reason)
+        _log.warning("%s; skipped", reason)
     return ranges

@@ -69,7 +69,7 @@ ENCODER = "static"
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
 _NEIGHBOURS = ("embedding", "sentence")
-_UNLIKE = "nothing in common with the prompts of the fit"
+_UNLIKE = "no word in common with the prompts it was fitted to"
 
 
 @dataclass(eq=False, repr=False)
@@ -213,7 +213,7 @@ class RidgePredictor(CalibratedPredictor):
         has_limits = all(low < high for low, high in pairs)
         if not has_limits or (tensors["standard.deviation"] <= 0).any():
             raise ModelError(
-                f"{folder / CONFIG} has no usable 'limits', or its weights hold impossible "
+                f"{folder / CONFIG} has no usable 'limits', or its weights have invalid "
                 "deviations; save or download the predictor again"
             )
         base = config.get(_BASE) or {}
@@ -255,9 +255,7 @@ def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
     """
     for name in targets:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
-            raise PredictorError(
-                f"{name!r:.60} cannot be a target; leave out commas and outer spaces"
-            )
+            raise PredictorError(f"{name!r:.60} cannot be a target; remove commas and outer spaces")
     if not targets or len(set(targets)) < len(targets):
         raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")
     return tuple(targets)

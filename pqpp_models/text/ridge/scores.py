@@ -97,9 +97,7 @@ def _chosen(
     if not names:
         raise PredictorError(f"`targets` is missing; choose columns of {dataset}: {known}")
     if len(set(names)) < len(names):
-        raise PredictorError(
-            f"`targets` {','.join(names)}: it names a column twice; name each once"
-        )
+        raise PredictorError(f"`targets` {','.join(names)}: duplicate column; name each once")
     missing = [name for name in names if name not in columns]
     if missing:
         raise PredictorError(

@@ -262,8 +262,8 @@ def made_up_prompts(
     """
     if not names:
         raise PredictorError(
-            "no word of four letters or more came to make prompts of; take an encoder whose "
-            "vocabulary has some, or `made_up` 0"
+            "the encoder's vocabulary has no word of four letters or more; use another encoder, "
+            "or `made_up` 0"
         )
     random = np.random.default_rng(seed)
     made = []

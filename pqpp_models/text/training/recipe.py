@@ -55,9 +55,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     fitted_on_train: str | None = option(None, decides=False)
     validation_split: str = option("validation", "the split that is scored at the end")
     model: str = option("sentence-transformers/all-MiniLM-L6-v2", path="name")
-    layers: list[int] = option([0, 2, 6], "layers whose states are used; 0 is the first's input")
+    layers: list[int] = option(
+        [0, 2, 6], "layers whose states are used; 0 is the input of the first"
+    )
     captions: str = option(NEEDED, path="file")
-    collection_captions: int = option(12000, "how many of them are in the collection", above=0)
+    collection_captions: int = option(12000, "number of captions in the collection", above=0)
     sources_dir: str | None = option(None, path="folder", decides=False)
     mixed_precision: str = option("no", choices=FORMATS)
 
@@ -86,7 +88,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has all targets; name fewer of them")
+            raise PqppError(f"no prompt of {split} has all targets; name fewer")
         prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
@@ -119,8 +121,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             has_learned |= bool(rows.among(validation.identified).any())
         if config["predictor_type"] != kind or not is_scored or has_learned:
             raise PqppError(
-                f"`train_only`: {folder / CONFIG} is no {kind!r} with an evaluation on rows that "
-                "it left out; name the build that was fitted on train alone"
+                f"`train_only`: {folder / CONFIG} is not a {kind!r} evaluated on held-out rows; "
+                "name the build fitted on train only"
             )
         return {**scores, "fitted_on": "train"}
 
@@ -164,16 +166,16 @@ class StaticRecipe(TextRecipe):
     output_dir: str = option("runs/static", "folder to write the predictor to")
     parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
     alignment: bool = True
-    made_up: int = option(12000, "prompts to make up of words and pieces of captions", least=0)
+    made_up: int = option(12000, "prompts made up of words and parts of captions", least=0)
     labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", least=0)
     network: str | None = option(None, path="name")
     without: list[str] = option([], choices=SOURCES)
     leave_one_out: str | None = option(None, decides=False)
-    teacher: FitSettings = option(FitSettings(), "how the teacher of the targets is fitted")
+    teacher: FitSettings = option(FitSettings(), "how the targets' teacher is fitted")
     tuned_on_targets: TuneSettings = option(TuneSettings())
     tuned_on_sources: SourceSettings = option(SourceSettings())
     student: DistilSettings = option(DistilSettings(), "how the network is trained")
-    pairs: PairSettings = option(PairSettings(), "how its layer is that sees pairs of word pieces")
+    pairs: PairSettings = option(PairSettings(), "the layer over pairs of word pieces")
 
     def __post_init__(self) -> None:
         """Give the number format to each part that names none of its own."""
@@ -184,8 +186,7 @@ class StaticRecipe(TextRecipe):
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
             raise PqppError(
-                "`alignment` is not learned, so no study can be left out; take `without` and "
-                "`leave_one_out` away"
+                "`without` and `leave_one_out` apply only if `alignment` is learned; remove them"
             )
 
 

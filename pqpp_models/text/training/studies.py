@@ -196,7 +196,7 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     """
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
-        raise PredictorError("all sources of `alignment` are left out; keep at least one")
+        raise PredictorError("`without` leaves no source of `alignment`; keep at least one")
     studies = {name: _read(name, data_dir) for name in _STUDIES}
     if data_dir is not None:
         studies |= {name: _read_file(name, data_dir) for name in _FILES}
