@@ -46,7 +46,7 @@ def test_the_report_of_a_bench(tmp_path):
     plain = (tmp_path / "plain.html").read_text("utf-8")
     assert NOTE not in plain and '<div class="words"' not in plain
     done = run_pqpp(*asked, "--explain", cwd=tmp_path)
-    assert done.returncode == 2 and "it is about --report" in done.stderr
+    assert done.returncode == 2 and "only; remove it" in done.stderr
 
 
 @pytest.mark.parametrize("style", ["table", pytest.param("markdown", marks=pytest.mark.daily)])

@@ -78,7 +78,7 @@ def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
     bring(server, tmp_path, sha256=None, size=None)
     assert len(server.requests) == 1
     server.files["/a.csv"] = b"another file"
-    with pytest.raises(BenchmarkError, match=r"recorded at the first download, in .*lock\.json"):
+    with pytest.raises(BenchmarkError, match="recorded at the first download in"):
         bring(server, tmp_path, sha256=None, size=None, force=True)
     assert path.read_bytes() == BODY
 

@@ -201,9 +201,7 @@ def test_spellings_of_prompts_are_told_of_retrieval_alone(tmp_path):
     header = "prompt,model,image,score"
     runs = write(tmp_path / "run.csv", "a cat,m,1,2", "A cat,m,2,1", header=header)
     votes = write(tmp_path / "qrels.csv", "a cat,1,1", header="prompt,image,label")
-    assert any(
-        "1 prompt came in several spellings" in note for note in build(None, runs, votes).notes
-    )
+    assert any("in several spellings" in note for note in build(None, runs, votes).notes)
 
 
 def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):

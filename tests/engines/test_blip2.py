@@ -160,5 +160,7 @@ def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
     save_clip(tmp_path / "other", size=8).rename(tmp_path / "else")
     (tmp_path / "clip").rename(tmp_path / "away")
     (tmp_path / "else").rename(tmp_path / "clip")
-    with pytest.raises(EngineError, match="its files are not those that the index was made by"):
+    with pytest.raises(
+        EngineError, match="its files are not those the index was built with; build it again"
+    ):
         ImageTextEncoder.of(index, str(clip))

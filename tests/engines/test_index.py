@@ -65,7 +65,7 @@ def test_two_indices_of_one_model_merge_and_others_do_not(tmp_path):
     assert not (tmp_path / "no").exists()
     (tmp_path / "link").symlink_to("a")
     for output in ("a", "b", "link", "both/../b"):
-        with pytest.raises(EngineError, match="one of the two"):
+        with pytest.raises(EngineError, match="is one of the inputs; name another folder"):
             one.merge(two, tmp_path / output)
     assert len(Index(tmp_path / "a")) == 300 and len(Index(tmp_path / "b")) == 200
 

@@ -40,7 +40,7 @@ def captions(real_data):
         ("please would u give me an image of a couch dog on", "a dog on a couch", ""),
         ("a dog on a couch", "A dog  on a couch", "it is the same prompt"),
         ("a dog on a couch", " ", "it is blank"),
-        ("a dog on a couch", "xqzt vrrk plomf", "it is far"),
+        ("a dog on a couch", "xqzt vrrk plomf", "out of domain: the predictor cannot read it"),
         ("a girl she jumps in a puddle", "girl puddle jump she", "a heap of words"),
     ],
 )

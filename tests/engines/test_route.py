@@ -74,8 +74,15 @@ def test_the_share_holds_on_other_prompts_of_the_kind_and_is_warned_of_on_others
     router = Router.fit(ROUTES, Rule(share=0.3), shuffled[:400])
     decided = router.decide(shuffled[400:])
     assert abs(np.mean([one.route == "sdxl" for one in decided]) - 0.3) <= 0.05
-    assert not [one for one in recwarn if "another kind" in str(one.message)]
-    with pytest.warns(UserWarning, match="they are of another kind; fit the router anew"):
+    assert not [
+        one
+        for one in recwarn
+        if "of the calibration prompts: fit the router again on prompts like these"
+        in str(one.message)
+    ]
+    with pytest.warns(
+        UserWarning, match="of the calibration prompts: fit the router again on prompts like these"
+    ):
         router.decide(["asdf qwer zxcv"] * 200)
 
 
@@ -240,7 +247,7 @@ def test_a_budget_is_hard_in_batches_one_by_one_and_where_a_route_fails(tmp_path
     found = router.route(PROMPTS[:100], {"glide": fails, "sdxl": str.upper})
     paid = [4.0 for one in found if one.route == "sdxl"]
     assert 0 < sum(paid) < router.account.spent <= 2.0 * 100 and router.account.asked == 100
-    assert any("beyond the budget" in (one.error or "") for one in found)
+    assert any("not requested: over the budget" in (one.error or "") for one in found)
     log = tmp_path / "log.jsonl"
     for text in PROMPTS[:40]:
         router.route([text], {"glide": str.upper, "sdxl": str.upper}, log)
@@ -269,7 +276,9 @@ def test_a_budget_holds_over_five_resumes_with_failures(tmp_path, batch_size):
         assert sum(paid) <= 1.2 * 100 + 1e-9
         answered.append({place for place, one in enumerate(found) if one.route})
     assert all(before <= after for before, after in itertools.pairwise(answered))
-    assert sum(paid) > 119 and any("beyond the budget" in (one.error or "") for one in found)
+    assert sum(paid) > 119 and any(
+        "not requested: over the budget" in (one.error or "") for one in found
+    )
 
 
 @pytest.mark.daily

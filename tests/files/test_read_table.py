@@ -304,7 +304,7 @@ FAULTS = {
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
     "empty.txt": (b"", "it is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
-    "number.json": (b"1", "expected a list of values or of objects"),
+    "number.json": (b"1", "expected a JSON list of values or objects"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
     "cut.json": (b'[1,\n{"a": 2', "line 2: not JSON .*column"),
     "surplus.jsonl": (b'{"a": 1}\n\n{"a": 2} 3\n', "line 3: not JSON .Extra data, col"),

@@ -102,7 +102,7 @@ def test_a_folder_holds_one_job(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("keep")
-    with pytest.raises(FileError, match="holds other things"):
+    with pytest.raises(FileError, match="contains other files"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "mine", {})
 
 
@@ -123,7 +123,7 @@ def test_an_input_that_has_shrunk_is_told(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     shards = find_shards(path, 2)
     write(tmp_path / "n.parquet", range(3))
-    with pytest.raises(FileError, match="begin in a new folder"):
+    with pytest.raises(FileError, match="when the job began; start in a new folder"):
         run_shards(doubled, shards, tmp_path / "out", {})
 
 

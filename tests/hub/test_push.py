@@ -167,8 +167,11 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("token", "said"),
         [
-            ("hf_expired", "which has expired"),
-            ("hf_unknown", "which is not valid"),
+            (
+                "hf_expired",
+                "refuses the access token: it has expired; create a new one in your Hub settings",
+            ),
+            ("hf_unknown", "refuses the access token: it is not valid; check it, or run"),
             ("hf_reader", "write permission"),
             ("hf_other", "write permission"),
             (None, "needs an access token: run `hf auth login`"),
@@ -223,4 +226,4 @@ def commit(self, *arguments, **details):
 HfApi.create_commit = commit
 """
         found = run(code + pushing(str(saved), "pqpp/m"))
-        refusal(found, "was changed by somebody else meanwhile")
+        refusal(found, "was changed by someone else; review the change and try again")

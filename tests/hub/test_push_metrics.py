@@ -71,7 +71,7 @@ def test_several_and_all(shared, push):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ndcg", "hbpp", "{}/ndcg"], "2 metrics cannot go into one Space; write {}"),
+        (["ndcg", "hbpp", "{}/ndcg"], "metrics need a Space each; write"),
     ],
 )
 def test_refusals(shared, push, words, said):

@@ -77,7 +77,10 @@ def test_a_folder_beside_its_model(shared, push):
     ("words", "said"),
     [
         (["nowhere", "--space", "{}/x"], "a Space does not see 'nowhere' of this machine"),
-        (["nqc", "--space", "{}/x"], "only the words of a text are explained"),
+        (
+            ["nqc", "--space", "{}/x"],
+            "and only texts are explained; use a predictor of texts, like static",
+        ),
     ],
 )
 def test_refusals(shared, push, words, said):

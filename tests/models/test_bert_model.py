@@ -112,7 +112,7 @@ def test_saved_predictor_predicts_the_same(encoder, tmp_path):
         ({"pooling": "sum"}, "is not usable"),
         ({"targets": ["mean_love"]}, "is not usable"),
         ({"backbone_config": {"model_type": "no_such_model"}}, "is not usable"),
-        ({"weights_sha256": "0" * 64}, "damaged or belongs to another"),
+        ({"weights_sha256": "0" * 64}, "is damaged, or belongs to another"),
         ({"max_length": 512}, "`max_length` is 512, but the encoder takes 128 tokens"),
     ],
 )

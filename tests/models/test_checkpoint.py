@@ -71,7 +71,7 @@ def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
     ("config", "said"),
     [
         ({"predictor_type": "text_ensemble", "format_version": 1}, "holds a 'text_ensemble'"),
-        (None, "holds files of something else"),
+        (None, "other files"),
     ],
 )
 def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, said):
@@ -126,7 +126,7 @@ def test_weights_missing_cut_or_of_another_config(saved):
     weights.write_bytes(content[:-10])
     refused(saved, "model.safetensors", "damaged")
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    refused(saved, "model.safetensors", "sha256 differs")
+    refused(saved, "model.safetensors", "SHA-256 differs); download or save the predictor again")
     weights.unlink()
     refused(saved, "model.safetensors cannot be read")
     weights.mkdir()
@@ -157,7 +157,10 @@ def _set(name, index, value):
         (_set("encoder.pairs.deviation", 0, 0.0), "table of pairs, or its scaling"),
         (_set("weights", (0, 0), np.nan), "'weights' holds NaN"),
         (_set("intercept", 0, np.inf), "'intercept' holds NaN or infinite"),
-        (_set("standard.deviation", 0, 0.0), "impossible deviations"),
+        (
+            _set("standard.deviation", 0, 0.0),
+            "or its weights have invalid deviations; save or download the predictor again",
+        ),
     ],
 )
 def test_weights_that_do_not_fit(saved, change, said):

@@ -41,7 +41,7 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (linked, "is a link to a file elsewhere"),
+    "link": (linked, "links to a file outside its folder; copy the file itself"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
@@ -50,7 +50,7 @@ HOSTILE = {
     ),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
-        "names a file elsewhere",
+        "names a file outside its folder; use another model",
     ),
     "kernel": (
         lambda f: put(f, "config.json", {"attn_implementation": "owner/kernel"}),

@@ -43,7 +43,7 @@ def test_a_predictor_of_ones_own(monkeypatch):
     [
         ("statik", "did you mean 'static'"),
         ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
-        ("", "`pqpp models list` names all"),
+        ("", "pqpp models list"),
     ],
 )
 def test_unknown_names_are_refused(name, said):

@@ -96,7 +96,7 @@ def test_images_with_their_prompts(tmp_path, key, text):
     Image.new("RGB", (8, 8)).save(path, pnginfo=info)
     assert read_texts(str(path)) == ["a cat"]
     Image.new("RGB", (8, 8)).save(path)
-    with pytest.raises(FileError, match="holds no prompt"):
+    with pytest.raises(FileError, match="has no prompt; give an image as its generator saved it"):
         read_texts(str(path))
 
 

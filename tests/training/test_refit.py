@@ -66,7 +66,13 @@ def test_the_other_build_is_shown_beside(files):
     ("scores", "kind", "given", "error", "said"),
     [
         ({"fitted_rows": 20}, "ridge", {}, PqppError, "is no 'ridge' with an evaluation"),
-        ({**SCORES, "fitted_rows": 5}, "ridge", {}, PqppError, "with an evaluation on rows"),
+        (
+            {**SCORES, "fitted_rows": 5},
+            "ridge",
+            {},
+            PqppError,
+            "evaluated on held-out rows; name the build fitted on train only",
+        ),
         (SCORES, "static", {}, PqppError, "is no 'static' with an evaluation"),
         (SCORES, "ridge", {"train_split": "train"}, PqppError, "rows of validation out; leave"),
         (None, "ridge", {}, ModelError, "config.json cannot be read"),

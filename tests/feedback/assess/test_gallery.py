@@ -71,7 +71,7 @@ def test_nothing_outside_of_the_folder_is_shown(folder, image):
 def test_one_missing_image_hides_no_other_and_a_name_that_is_none_is_a_line(folder):
     rows = [row("0/gone_0.png"), *(row(f"{n}/m_0.png") for n in range(3))]
     assert verdict_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
-    with pytest.raises(FeedbackError, match="holds none of the 1 images"):
+    with pytest.raises(FeedbackError, match="has none of the"):
         verdict_gallery(rows[:1], folder, folder / "p.html")
     with pytest.raises(FeedbackError, match=r"a\\x00.png' has a zero character"):
         verdict_gallery([row("a\0.png"), *rows], folder, folder / "p.html")

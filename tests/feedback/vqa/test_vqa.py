@@ -77,7 +77,15 @@ def test_no_answer_is_no_verdict(folder, tmp_path):
     rows = list(read_verdicts(out))
     assert [row["verdict"] for row in rows] == [None, None, False]
     assert [row["score"] for row in rows] == [None] * 3
-    for row, reason in zip(rows, ("thinks aloud", "neither", "no probabilities"), strict=True):
+    for row, reason in zip(
+        rows,
+        (
+            "its reasoning was cut off; use a model or template without reasoning",
+            "neither",
+            "no probabilities",
+        ),
+        strict=True,
+    ):
         assert reason in row["reason"]
 
 

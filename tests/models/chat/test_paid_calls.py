@@ -108,7 +108,7 @@ def outcome(endpoint, request=QUESTION):
         return f"{'!' if failure.is_of_one_request else '?'}{failure}"
 
 
-@pytest.mark.filterwarnings("ignore:.*it is left out")
+@pytest.mark.filterwarnings("ignore:.*sent without it")
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_each_cent_is_booked_once(server, tmp_path, name):
     replies, expected, paid, tries = SITUATIONS[name]
@@ -141,7 +141,7 @@ def test_what_is_refused_by_name_is_left_out_and_told_once(server):
     with pytest.warns(UserWarning) as told:
         one.ask(QUESTION)
         one.ask(QUESTION)
-    assert len([1 for each in told if "it is left out" in str(each.message)]) == 4
+    assert len([1 for each in told if "sent without it" in str(each.message)]) == 4
     assert server.asked[3]["top_logprobs"] == 5 and server.asked[0]["top_logprobs"] == 20
     for body in server.asked[4:]:
         assert body["max_completion_tokens"] == 8

@@ -66,7 +66,10 @@ class TestStatistics:
         if postings:
             assert value("query_scope", "cat", loaded) == value("query_scope", "cat", found)
         else:
-            with pytest.raises(PredictorError, match="which caption holds"):
+            with pytest.raises(
+                PredictorError,
+                match="terms; give the captions, or a folder of avg_pmi or query_scope",
+            ):
                 value("query_scope", "cat", loaded)
 
     def test_no_text_is_kept(self, tmp_path):

@@ -47,7 +47,7 @@ def test_the_sentence_names_what_is_there_and_nothing_else(verdicts, prompt, nam
     ("prompt", "why"),
     [
         ("ein Hund auf dem Tisch", "it is in German (write the prompt in English)"),
-        ("asdf qwlkj zxmn", "the words are garbled (asdf, qwlkj, zxmn)"),
+        ("asdf qwlkj zxmn", "some words are garbled"),
         ("a Zyphlo", "the word zyphlo is unknown"),
     ],
 )
@@ -58,7 +58,7 @@ def test_what_is_not_read_says_why(prompt, why):
 @pytest.mark.parametrize("name", ["castle, fog, ravens, moonlight", LONG])
 def test_kinds_whose_order_is_hardly_predicted_have_no_rank(name):
     found = verdict(name)
-    assert found.level == "unknown" and "not ranked reliably" in found.sentence
+    assert found.level == "unknown" and "are not reliable" in found.sentence
     assert math.isnan(found.easier_than_people) and math.isnan(found.value) and not found.costs
 
 
