@@ -2,27 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from pqpp_files.errors import MissingExtraError
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.foreign.json_values import parse_json, read_json
 
-_EXTRAS = {
-    "models": "torch transformers accelerate peft",
-    "apps": "diffusers",
-    "demo": "gradio",
-    "plots": "matplotlib sklearn",
-    "annotate": "fastapi itsdangerous multipart sqlalchemy uvicorn",
-    "assess": "cv2 rapidocr",
-    "chat": "openai",
-    "excel": "openpyxl",
-    "richhf": "google_crc32c",
-    "vistar": "lark",
-    "ego-networks": "networkx",
-    "postgresql": "psycopg",
-    "ray": "ray",
-    "select": "faiss",
-    "trackers": "tensorboard trackio wandb",
-}
+_EXTRAS = read_json(Path(__file__).with_name("extras.json"))
 """The packages that an extra brings, by the names that are imported."""
 
 

@@ -36,7 +36,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         'a/b'
         >>> expanded("~nobody-here/a")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ~nobody-here/a: there is no such user; write the folder in full
+        pqpp_files.errors.FileError: ~nobody-here/a: no such user; write the full path
     """
     if "\0" in str(path):
         raise FileError(f"{path!s}: a path cannot hold the character NUL; check its name")
@@ -100,7 +100,7 @@ def inside_of(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Pat
         'images/a/b.png'
         >>> inside_of("images", "../secret.png")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ../secret.png leads out of images; copy the file there
+        pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into it
     """
     place = expanded(root) / name
     if not resolved(place).is_relative_to(resolved(root)):

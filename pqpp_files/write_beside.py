@@ -264,7 +264,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
-        OSError: [Errno 28] no space is left; make room, or name another place: 'a.csv'
+        OSError: [Errno 28] no space left on the disk; free some, or name another path: 'a.csv'
     """
     try:
         yield
@@ -277,7 +277,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if is_named or not (number := is_full(error)):
             raise
         large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
-        remedy = large.get(number, "no space left on the disk; free some, or name another path")
+        remedy = large.get(number, "no space")
         raise OSError(number, remedy, str(path)) from error
 
 

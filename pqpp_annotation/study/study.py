@@ -138,7 +138,7 @@ class Study(Options):
         >>> study_of({"name": "mine", "kind": "rating", "people_per_itm": 2})
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.AnnotationError: a study has no `people_per_itm`; did you mean ...
+        pqpp_annotation.errors.AnnotationError: unknown option `people_per_itm` ...
     """
 
     name: str = option(NEEDED, "lower-case letters, digits and hyphens")
@@ -260,5 +260,5 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
         return dataclasses.replace(made, **free)
     except PqppError as error:
-        said = str(error).replace("a recipe has", "a study has").replace("kind_name", "kind")
+        said = str(error).replace("the recipe", "a study").replace("kind_name", "kind")
         raise AnnotationError(said) from None

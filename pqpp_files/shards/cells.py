@@ -64,7 +64,7 @@ def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     Example:
         >>> import pyarrow as pa
         >>> ids_of(pa.table({"id": [7, 8, 7]}), "id")
-        (['7', '8', '7'], [None, None, 'the id 7 stands twice'])
+        (['7', '8', '7'], [None, None, 'duplicate id 7'])
         >>> ids_of(pa.table({"id": ["a/b"]}), "id")[1]
         ["the id 'a/b' cannot be a folder's name"]
     """

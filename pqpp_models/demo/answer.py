@@ -104,7 +104,7 @@ def called(target: str) -> str:
     """Return a target in words, with its name.
 
     >>> called("mean_rr"), called("score")
-    ('reciprocal rank, mean over models (mean_rr)', 'score')
+    ('reciprocal rank of the first relevant image, mean over models (mean_rr)', 'score')
     """
     words = readable_words(target) if measure_of(target) else target
     return target if words == target else f"{words} ({target})"

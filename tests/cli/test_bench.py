@@ -138,7 +138,7 @@ def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
     nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}
     done = run_pqpp("bench", *arguments, cwd=tmp_path, **nowhere)
     assert done.returncode == 0 and "static" in done.stdout
-    assert "note: without" in done.stderr and "nltk.downloader" in done.stderr
+    assert "note: skipped" in done.stderr and "nltk.downloader" in done.stderr
     named = run_pqpp("bench", *arguments, "--predictors", "linguistic", cwd=tmp_path, **nowhere)
     assert named.returncode == 2 and "nltk.downloader" in named.stderr
 
@@ -235,6 +235,6 @@ def test_baseline_agrees_with_an_outside_test():
     assert fourth.pearson_baseline_p == pytest.approx(min(1, 2 * outside.pvalue), abs=0.06)
     assert np.isnan(second.pearson_baseline_p) and third.pearson_baseline_p == 1.0
     text = format_results("table", [first, second, third])
-    assert "paired permutation test" in text and "Student's t" in text
+    assert "paired permutation test" in text
     assert text.count("↑") == 3 and "better and ↓ worse than poor" in text
     assert "uparrow" in format_results("latex", [first, second, third])

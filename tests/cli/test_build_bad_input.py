@@ -58,6 +58,6 @@ def test_a_prompt_without_a_vote_after_exclusion_has_no_score(kept, capsys):
     words = ["build", "v.csv", "--scale", "yes-no", "--exclude", "flagged", "--output", "left"]
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "flagged: odd" in said and "1 of 121 prompts have no vote that counts, and no s" in said
+    assert "flagged: odd" in said and "1 of 121 prompts have no valid vote and no score" in said
     rows = [row for part in load_benchmark("left").values() for row in part]
     assert {row["prompt"] for row in rows if row["m_rate"] is None} == {"X"}

@@ -63,7 +63,7 @@ def test_a_blank_prompt_keeps_its_row_and_is_counted(tmp_path, predictor):
     column = "score" if predictor != "static" else "mean_rr"
     assert [row["id"] for row in rows] == ["1", "2", "3"]
     assert [bool(row[column]) for row in rows] == [True, False, True]
-    assert "note: 1 of 3 prompts is blank and gets no prediction" in done.stderr
+    assert "note: 1 of 3 prompts is blank and has no prediction" in done.stderr
     done = run_pqpp(*words, "--format", "json", cwd=tmp_path)
     assert json.loads(done.stdout)[1][column] is None
     assert "–" in run_pqpp(*words, cwd=tmp_path).stdout.splitlines()[3]
@@ -98,7 +98,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         (["a cat", "--file", "p.csv"], "not both"),
         (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
         (["a cat", "names.txt"], "did you mean --file names"),
-        (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words does not know how sure"),
+        (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words has no uncertainty"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):

@@ -111,7 +111,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
-    with pytest.raises(FileError, match=r"3\.png leads out of .*; copy the file there"):
+    with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into it"):
         write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
     assert not (tmp_path / "b").exists()
 

@@ -137,7 +137,7 @@ def test_people_are_left_out_by_name(tmp_path):
     kept = ROWS[ROWS["annotator"] != "cy"]
     held(built, "sd_rating", kept.groupby("prompt")["quality"].mean())
     assert any("40 rows of 1 annotator left out" in note for note in built.notes)
-    with pytest.raises(BenchmarkError, match="dora: nobody's name"):
+    with pytest.raises(BenchmarkError, match="dora: no such annotator"):
         build(path, scale="likert5", drop_annotators=("dora",))
 
 

@@ -116,7 +116,7 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
     others = np.delete(matrix, 2, axis=1)
     z = np.nanmean(stats.zscore(others, ddof=1, nan_policy="omit"), axis=1)
     assert scores(built, "m_score") == pytest.approx(of_prompts(z), abs=1e-9)
-    assert "votes of annotators who always gave the same vote" in built.notes
+    assert "the MOS omits 121 votes of annotators who always gave the same vote" in built.notes
     path = write(tmp_path / "v.csv", "p,i,m,a,1", "q,i,m,a,1", "p,i,m,b,3")
     with pytest.raises(
         BenchmarkError,
@@ -147,7 +147,7 @@ def test_a_column_an_annotator(tmp_path):
     assert built.notes[1:] == (
         "1 blank vote left out",
         "4 votes marked as missing (-1) left out",
-        "columns, each counted as one person",
+        "annotators: 3 columns, each counted as one person",
     )
     with pytest.raises(BenchmarkError, match="no column r4 among image, caption"):
         build(path, **{**options, "annotators": ["r1", "r4"]})
@@ -163,7 +163,7 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
     rows = [row for table in built.splits.values() for row in table.to_pylist()]
     found = {row["prompt_id"]: (row["prompt"], row["source"], row["sd_hbpp"]) for row in rows}
     assert found == {"007": ("A", "x", 2.0), "7": ("B", "y", -1.0)}
-    assert f"{prompts}: 1 of 3 rows are not in {votes}, left out" in built.notes
+    assert f"{prompts}: skipped 1 of 3 rows that are not in {votes}" in built.notes
     assert {prompts, images, votes} == set(built.inputs)
     for path, line, expected in (
         (votes, "3.png,2", r"row 3: image is '3\.png', which is not in .*i\.csv"),
@@ -184,7 +184,7 @@ def test_lists_of_votes(tmp_path):
         build(path, scale="likert5")
     built = build(path, scale="likert5", blank="drop")
     assert scores(built, "m_rating") == {"A": 3.0}
-    assert "annotators: the places 1, 2, 3 in the lists of label, each taken" in built.notes[1]
+    assert "annotators: the positions 1, 2, 3 in the lists of label, each counted" in built.notes[1]
     path.write_text('{"7": {"prompt": "A", "label": {"flux": [5, 4], "SD 3": [1, 1]}}}')
     built = build(path, scale="likert5", columns={"prompt_id": "key"})
     assert scores(built, "flux_rating") == {"A": 4.5} and scores(built, "sd-3_rating") == {"A": 1}
@@ -302,7 +302,7 @@ def test_runs_and_qrels_of_trec(tmp_path):
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert scores(tables, "clip_rr") == scores(built, "clip_rr")
-    with pytest.raises(BenchmarkError, match="hold only ids; give the texts by `prompts` FILE"):
+    with pytest.raises(BenchmarkError, match="hold only ids; give the texts with `prompts` FILE"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
     (tmp_path / "q.qrels").write_text("01 0 y\n")
     with pytest.raises(BenchmarkError, match=r"q\.qrels, line 1"):

@@ -108,6 +108,6 @@ def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
         "by a rule",
         "the prompt is blank",
         "the prompt_id '../e' cannot be a folder's name",
-        "the prompt_id a stands twice",
+        "duplicate prompt_id a",
     ]
     assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]

@@ -95,7 +95,7 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
         said = capsys.readouterr().err
         table = read_table("candidates.csv")
         if way == ["--words"]:
-            assert "4 images to judge, 1 of 3 prompts without one" in said
+            assert "4 images to rate; 1 of 3 prompts have none" in said
             assert table["image"] == ["beach.png", "dog.png", "sea.png", "car.png"]
             assert [str(one) for one in table["prompt_id"]] == ["7", "7", "7", "8"]
         else:
@@ -104,4 +104,4 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
         init = ["annotate", "init", study, "--file", "candidates.csv", "--image-dir", "images"]
         assert main([*init, "--set", f"task.grades={grades}"]) == 0
         made = capsys.readouterr().out
-        assert f"made: {study}" in made
+        assert f"created {study}" in made

@@ -46,7 +46,7 @@ def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys,
              "--confidence", "0.5", "--output", "out.csv", "--study", "ab", "--model-name", "drawn",
              "--images-per-prompt", "2"]  # fmt: skip
     assert main(words) == 0
-    assert f"a study of {len(better)} prompts is in ab" in capsys.readouterr().err
+    assert f"a study of {len(better)} prompts to ab" in capsys.readouterr().err
     assert main(["generate", "--command", COMMAND, "--model-name", "drawn", "--file",
                  "ab/prompts.csv", "--images-per-prompt", "2",
                  "--output", "made"]) == 0  # fmt: skip

@@ -91,7 +91,7 @@ def test_what_nobody_can_read_goes_to_the_dearest_route():
     words = ["a dog", "asdf qwer zxcv", " "]
     decided = router.decide(words)
     assert [one.route for one in decided] == ["glide", "sdxl", "sdxl"]
-    assert decided[1].reason.startswith("far")
+    assert decided[1].reason.startswith("out of domain")
     assert router.decide([]) == []
 
 

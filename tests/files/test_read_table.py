@@ -300,7 +300,7 @@ FAULTS = {
     "twice.csv": (b"a,b,a\n1,2,3\n", "duplicate column 'a'"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
     "empty.csv": (b"", "the file is empty"),
-    "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) stand where the names"),
+    "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) instead of column names"),
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
     "empty.txt": (b"", "it is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),

@@ -110,7 +110,7 @@ def test_submitted_by_anybody_ranked_and_verified(shared, benchmark, push, pqpp,
     named = ("--models", f"{own},{theirs}")
     page = tmp_path / "board.html"
     told = pqpp("leaderboard", benchmark, "--verify", *named, "--report", page)
-    assert f"{own} tells 0.990 on mean_rr, here it is " in told.stderr
+    assert f"{own} reports 0.990 on mean_rr; recomputed: " in told.stderr
     assert f"{own}: .eval_results/broken.yaml has no results; left out" in told.stderr
     assert "95 % intervals" in told.stdout and "Difference from " in told.stdout
     text = page.read_text("utf-8")
@@ -162,10 +162,7 @@ def test_labels_in_private(shared, benchmark, pqpp, tmp_path):
     into = ("--eval-results", tmp_path / "results", "--listed-as", benchmark)
     what = ("--targets", "mean_hbpp", "--predictors", f"{theirs}:score", *into)
     refused = pqpp("bench", "--dataset", labels, *what, fails=True)
-    assert (
-        "these rows have no split"
-        in refused.stderr
-    )
+    assert "these rows have no split" in refused.stderr
     pqpp("bench", "--dataset", tmp_path / "labels", "--split", "test", *what)
     board = json.loads(pqpp("leaderboard", tmp_path / "results", "--format", "json").stdout)
     (row,) = board["rows"]

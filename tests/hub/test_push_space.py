@@ -76,7 +76,7 @@ def test_a_folder_beside_its_model(shared, push):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nowhere", "--space", "{}/x"], "a Space does not see 'nowhere' of this machine"),
+        (["nowhere", "--space", "{}/x"], "a Space cannot read"),
         (
             ["nqc", "--space", "{}/x"],
             "and only texts are explained; use a predictor of texts, like static",

@@ -70,7 +70,7 @@ def test_older_checkpoint_is_replaced_and_nothing_is_left_beside(fitted, saved):
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({"predictor_type": "text_ensemble", "format_version": 1}, "holds a 'text_ensemble'"),
+        ({"predictor_type": "text_ensemble", "format_version": 1}, "contains a 'text_ensemble'"),
         (None, "other files"),
     ],
 )

@@ -206,7 +206,7 @@ def test_training_without_images_says_where_they_are(tmp_path):
     from pqpp_models.training.data import image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
-    with pytest.raises(PqppError, match=r"pqpp comes without images; .*33\.5 GB, .*https://"):
+    with pytest.raises(PqppError, match=r"pqpp has no images; .*33\.5 GB, .*https://"):
         image_options(recipe)
     recipe.image_dir = "images"
     assert image_options(recipe) == {"image_dir": "images"}

@@ -38,5 +38,5 @@ def test_a_rating_is_scaled_by_the_limits_that_are_given():
     told = {"flux_rating": (1.0, 5.0)}
     assert scale_targets([[1.0], [4.0]], ["flux_rating"], told).tolist() == [[0.0], [0.75]]
     assert unscale_targets([[0.75]], ["flux_rating"], told).tolist() == [[4.0]]
-    with pytest.raises(PredictorError, match="'flux_rating' has no range of its own"):
+    with pytest.raises(PredictorError, match="'flux_rating' has no known range"):
         scale_targets([[1.0]], ["flux_rating"])

@@ -94,7 +94,7 @@ def test_listed_benchmarks_tell_their_targets_before_they_are_read():
     ("columns", "targets", "said"),
     [
         ({}, ["glide_hbpp"], "has no column glide_hbpp; it has prompt"),
-        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"lies in 7 \.\. 7; allowed is 1 \.\. 5"),
+        ({"flux_rating": [7.0] * 24}, ["flux_rating"], r"is from 7 to 7; allowed: 1 to 5"),
     ],
 )
 def test_targets_that_the_data_does_not_have(script, tmp_path, cache, columns, targets, said):
@@ -109,7 +109,7 @@ def test_data_without_targets_is_told_how_to_name_them(script, tmp_path, cache):
 
     Dataset.from_dict({"prompt": ["a"], "quality": [1.0]}).to_parquet(tmp_path / "d/train.parquet")
     recipe = script.BertRecipe(dataset=str(tmp_path / "d"), model="m", output_dir="o")
-    with pytest.raises(PqppError, match=r"tells of no target.*columns <model>_<measure>"):
+    with pytest.raises(PqppError, match=r"names no target and has no column <model>_<measure>"):
         script.load_rows(recipe, "train")
 
 

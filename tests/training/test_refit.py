@@ -65,7 +65,7 @@ def test_the_other_build_is_shown_beside(files):
 @pytest.mark.parametrize(
     ("scores", "kind", "given", "error", "said"),
     [
-        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is no 'ridge' with an evaluation"),
+        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is not a 'ridge' evaluated"),
         (
             {**SCORES, "fitted_rows": 5},
             "ridge",
@@ -73,7 +73,7 @@ def test_the_other_build_is_shown_beside(files):
             PqppError,
             "evaluated on held-out rows; name the build fitted on train only",
         ),
-        (SCORES, "static", {}, PqppError, "is no 'static' with an evaluation"),
+        (SCORES, "static", {}, PqppError, "is not a 'static' evaluated"),
         (SCORES, "ridge", {"train_split": "train"}, PqppError, "rows of validation out; leave"),
         (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],

@@ -288,7 +288,7 @@ def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
 
 def test_the_length_of_prompts_fits_the_encoder(script, recipe):
     recipe.max_length = 129  # the tiny encoder has 128 positions
-    with pytest.raises(ValueError, match="`max_length` is 129, but the encoder takes 128 tokens"):
+    with pytest.raises(ValueError, match="`max_length` is 129, but the encoder accepts 128 tokens"):
         script.train(recipe)
     assert not Path(recipe.output_dir).exists()
     recipe.max_length = None
@@ -305,4 +305,4 @@ def test_an_output_of_another_kind_is_refused_before_the_training(tmp_path, caps
     none = ["--dataset", tmp_path / "none", "--output_dir", tmp_path / "runs"]
     for script in ("bert", "clip", "correlation_cnn"):
         assert run_in_main(script, *none) == 2
-        assert "holds a 'static', which a" in capsys.readouterr().err
+        assert "contains a 'static'" in capsys.readouterr().err

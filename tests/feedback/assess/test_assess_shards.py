@@ -81,7 +81,7 @@ def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
     assert [row["error"] for row in found if row["error"]] == [
         "the image is not there: the prompt has none",
         "the image is not looked for: the prompt_id '../images' cannot be a folder's name",
-        "the image is not looked for: the prompt_id 5 stands twice",
+        "the image is not looked for: duplicate prompt_id 5",
         "the image is not looked for: the prompt_id is a NoneType, not a text",
         "the image is not looked for: the prompt is blank",
         "the image cannot be assessed: it could not be read (UnidentifiedImageError)",

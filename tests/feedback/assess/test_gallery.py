@@ -73,7 +73,7 @@ def test_one_missing_image_hides_no_other_and_a_name_that_is_none_is_a_line(fold
     assert verdict_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
     with pytest.raises(FeedbackError, match="has none of the"):
         verdict_gallery(rows[:1], folder, folder / "p.html")
-    with pytest.raises(FeedbackError, match=r"a\\x00.png' has a zero character"):
+    with pytest.raises(FeedbackError, match=r"a\\x00.png' contains a NUL character"):
         verdict_gallery([row("a\0.png"), *rows], folder, folder / "p.html")
 
 

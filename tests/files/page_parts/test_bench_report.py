@@ -84,7 +84,7 @@ def test_ones_own_targets_and_hostile_names(shown):
     opened = shown(render_report(run))
     assert opened.locator("img").count() == 0 and "{{ 7*7 }}" in opened.locator("h1").inner_text()
     assert "rating of a-model" in opened.locator("thead").first.inner_text()
-    assert "no figure on b-model_rating: n = 1" in opened.locator("ul.note").inner_text()
+    assert "no figure for b-model_rating: n = 1" in opened.locator("ul.note").inner_text()
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def test_the_table_of_another_source():
     assert [(cell.target, cell.source) for cell in cells] == [("mean_hbpp", "drawbench")]
     other = experiment_cells("cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench")
     assert [cell.source for cell in other] == ["mscoco"]
-    with pytest.raises(PredictorError, match="no source beside mscoco"):
+    with pytest.raises(PredictorError, match="no source besides mscoco"):
         experiment_cells("cross-dataset", ["mean_rr"], ["mscoco"])
 
 

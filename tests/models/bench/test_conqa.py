@@ -36,8 +36,8 @@ def test_values_by_hand():
     assert descriptive["nDCG"][0] == pytest.approx((1 + 1 / 2) / ideal / 2)
     assert conceptual["Recall@1"][0] == 0 and conceptual["Recall@5"][0] == 1
     assert notes == [
-        "queries without a relevant image",
-        "mine has no answer to 1 queries, which count 0",
+        "skipped 1 conceptual queries without a relevant image",
+        "mine has no results for 1 queries; they count as 0",
     ]
     assert [row["measure"] for row in gap.rows] == [*descriptive][2:]
 
@@ -86,6 +86,6 @@ def test_the_command_prints_the_published_rows_beside(real_data, tmp_path, capsy
     out, err = capsys.readouterr()
     found = json.loads(out)["tables"]
     assert [row["run"] for row in found["conqa"]["rows"]] == ["ours", "ours"]
-    assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count 0" in err
+    assert found["published"]["rows"][0]["nDCG"] == 0.48 and "count as 0" in err
     assert main(words[:-1]) == 2
     assert "required: --runs" in capsys.readouterr().err

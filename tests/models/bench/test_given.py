@@ -39,7 +39,7 @@ def test_a_table_is_compared_by_id_or_text(rows, table, file, caplog):
     assert found["n"] == len(rows) - 3
     assert found["pearson"] == pytest.approx(expected.statistic, abs=1e-9)
     assert found["pearson_p"] == pytest.approx(expected.pvalue, abs=1e-9)
-    assert f"{file}:mine has no prediction of 3 of {len(rows)} prompts" in caplog.text
+    assert f"{file}:mine has no prediction for 3 of {len(rows)} prompts" in caplog.text
 
 
 def test_functions_and_predictors_have_names_of_ones_own(rows):

@@ -79,7 +79,7 @@ SITUATIONS = {
     "quota": ([error(429, "no money", code="insufficient_quota")], "?insufficient_quota", 0.0, 1),
     "wrong key": ([error(401, "no such key")], "?status 401", 0.0, 1),
     "policy": ([error(400, "no", code="content_policy_violation")], "!content_policy", 0.0, 1),
-    "no JSON": ([(200, b"<html>Hello</html>")], "?no JSON", MOST, 1),
+    "no JSON": ([(200, b"<html>Hello</html>")], "?not JSON", MOST, 1),
     "another page": ([(200, {"status": "ok"})], "?no chat completion", MOST, 1),
     "an error with 200": ([(200, {"error": {"message": "upstream"}})], "?upstream", MOST, 1),
     "no other value": ([error(400, "bad input")], "?bad input", 0.0, 1),

@@ -90,7 +90,7 @@ def test_nothing_breaks_out_of_its_place(static):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a cat\n" + "x" * 1001, "prompt 2 has 1,001 characters, at most 1,000 are taken"),
+        ("a cat\n" + "x" * 1001, "prompt 2 has 1,001 characters"),
         ("a cat \ud800", "half a character"),
     ],
 )

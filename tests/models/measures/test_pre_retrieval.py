@@ -84,7 +84,7 @@ class TestStatistics:
         with pytest.raises(FileError, match="latin"):
             open_statistics(str(tmp_path / "latin.txt"))
         saved = MeasurePredictor("n_words").save_pretrained(tmp_path / "words")
-        with pytest.raises(ModelError, match="lacks 'n_terms'"):
+        with pytest.raises(ModelError, match="has no 'n_terms'"):
             open_statistics(str(saved))
 
 
