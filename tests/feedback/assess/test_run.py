@@ -17,7 +17,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import Redness, write_images  # noqa: E402
 
-from pqpp_backbones.pretrained import Model  # noqa: E402
+from pqpp_backbones.pretrained import ModelId  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import PART, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
@@ -59,7 +59,7 @@ def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
     assess(pictures, [Redness()], place)  # the same one may
     before = place.read_bytes()
     other = Redness()
-    other.models = {"eye": Model("another/eye", "abc")}
+    other.models = {"eye": ModelId("another/eye", "abc")}
     with pytest.raises(FeedbackError, match=r"holds verdicts of redness-mean by .*someone/eye"):
         assess(pictures, [other], place)
     assert place.read_bytes() == before and other.batches == []
