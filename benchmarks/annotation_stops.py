@@ -24,9 +24,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas
 
-from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
-from pqpp_annotation.protocol.signals import careless_people
+from pqpp_annotation.protocol.signals import find_careless
 from pqpp_metrics.functional import prompt_tokens
 
 MANNERS = ["random"] * 2 + ["constant"] * 2 + ["hasty"] + ["honest"] * 15
@@ -99,11 +99,11 @@ def rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
     return values
 
 
-def stopped(kind: str, items: int, seed: int) -> np.ndarray:
+def find_stopped(kind: str, items: int, seed: int) -> np.ndarray:
     """Return who is stopped at any of the looks."""
     table, looks = study_votes(kind, items, seed), range(LOOK, items + 1, LOOK)
     seen = (table[table["step"] < look] for look in looks)
-    found = set().union(*(careless_people(votes, task_kind(kind)) for votes in seen))
+    found = set().union(*(find_careless(votes, get_task_kind(kind)) for votes in seen))
     return np.isin(np.arange(len(MANNERS)), [*found])
 
 
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("|---|---|" + "---|" * len(ITEMS))
     is_wrong, manners = False, np.array(MANNERS)
     for kind in options.kind or KINDS:
-        found = [np.array([stopped(kind, n, s) for s in range(options.draws)]) for n in ITEMS]
+        found = [np.array([find_stopped(kind, n, s) for s in range(options.draws)]) for n in ITEMS]
         for manner in dict.fromkeys(MANNERS):
             shares = [who[:, manners == manner].mean() for who in found]
             cells = (f"{share:.{2 if manner == 'honest' else 0}%}" for share in shares)

@@ -42,12 +42,12 @@ from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
     ends,
+    get_spread,
     mean_interval,
     rate_interval,
-    spread_of,
     two_tails,
 )
-from pqpp_metrics.functional._swapped import ComparedPredictors, prepared, share_as_small
+from pqpp_metrics.functional._swapped import ComparedPredictors, prepare, share_as_small
 from pqpp_metrics.functional.qpp_report import QPP_MEASURES
 from pqpp_metrics.functional.seeds import _of_draws, _of_seeds, _together
 
@@ -151,7 +151,7 @@ def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str])
     for kind in (one for one in KINDS if one in kinds):
         true = true_values(kind, rows)
         for n in SIZES:
-            found = covered(kind, n, true, rows, runs)
+            found = check_coverage(kind, n, true, rows, runs)
             cells = [cell(found[name].sum(), len(found[name]), COVERAGE) for name in QPP_MEASURES]
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)
     print()
@@ -167,7 +167,7 @@ def _chunks(runs: int, size: int) -> Iterator[int]:
     return (min(step, runs - start) for start in range(0, runs, step))
 
 
-def covered(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
+def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
     """Whether each run's interval holds the true value, by measure."""
     random, hits = np.random.default_rng(n), []
     for count in _chunks(runs, n):
@@ -190,7 +190,7 @@ def covered(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
         for name, (value, influences) in measured.items():
             truth = true[name] if name in ("smare", "rmse") else np.arctanh(true[name])
             weight = LONG_TAILED if name == "rmse" else 0
-            below, above = ends(LEVEL, spread_of(influences), weight)
+            below, above = ends(LEVEL, get_spread(influences), weight)
             chunk[name] = (value - below <= truth) & (truth <= value + above)
         hits.append(chunk)
     return {name: np.concatenate([chunk[name] for chunk in hits]) for name in QPP_MEASURES}
@@ -316,7 +316,7 @@ def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> lis
         x, other, y = two_predictors(setting, (count, n), random, amount)
         swaps = swapping.random((count, RESAMPLES + 1, n)) < 0.5
         swaps[:, 0] = True
-        sides = prepared(name, x, other)
+        sides = prepare(name, x, other)
         tails = ComparedPredictors.after_swaps(name, swaps, *sides, y).tails()
         own = ComparedPredictors.after_swaps(name, swaps[:, :1], *sides, y)
         has_none = own.is_doubtful(*(side[:, None] for side in (*sides, y)))[:, 0]
@@ -374,7 +374,7 @@ SEEDS = {
 """A way's noise: its own and each seed's, and how much the amounts of seeds differ, in logs."""
 
 
-def told_apart_by_seeds(
+def compare_seed_tests(
     kind: str, name: str, n: int, seeds: int, runs: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether equally good ways are told apart over queries and seeds, and over queries alone."""
@@ -389,7 +389,7 @@ def told_apart_by_seeds(
             sides.append(y[:, None] + np.exp(differ * random.standard_normal(seeds)) * noise)
         measured = [_of_seeds(name, side.T, y, 0.0) for side in sides]
         (values, influences), (others, theirs) = measured
-        queries = spread_of(influences.mean(axis=0) - theirs.mean(axis=0))
+        queries = get_spread(influences.mean(axis=0) - theirs.mean(axis=0))
         whole, _ = _together(queries, [_of_draws(*side) for side in measured])
         difference = values.mean() - others.mean()
         found.append([two_tails(difference, of, weight=0) <= LEVEL for of in (whole, queries)])
@@ -410,7 +410,7 @@ def print_seeds(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
         for n in SIZES[:2]:
             cells = []
             for name, seeds in SEED_CELLS:
-                both, queries = told_apart_by_seeds(kind, name, n, seeds, runs)
+                both, queries = compare_seed_tests(kind, name, n, seeds, runs)
                 told = cell(both.sum(), len(both), (0.0, LIKE_ERRORS[1]))
                 cells.append(f"{told} / {100 * queries.mean():.1f}")
             print(f"| {kind} | {n} | " + " | ".join(cells) + " |", flush=True)

@@ -28,7 +28,7 @@ _K = 10
 
 
 @dataclass
-class Made:
+class Collection:
     """A made-up collection.
 
     Attributes:
@@ -69,28 +69,28 @@ def main() -> None:
     packages = ", ".join(f"{name} {version(name)}" for name in ("faiss-cpu", "numpy"))
     print(f"python {platform.python_version()}, {packages}, one thread")
     print(f"{options.images} x {options.size}, {options.queries} queries, seed {options.seed}")
-    made = made_collection(options.images, options.size, options.queries, options.seed)
-    rows, timed = [exact_row(made)], []
+    data = make_collection(options.images, options.size, options.queries, options.seed)
+    rows, timed = [time_exact_search(data)], []
     print_row(rows[0], rows[0])
     for factory in options.factories:
-        pair = rows_of(made, factory)
+        pair = measure_index(data, factory)
         for row in pair:
             print_row(row, rows[0])
             rows.append(row)
-        timed.append(comparison(*pair, made))
+        timed.append(compare(*pair, data))
     print()
     metrics_timing.print_table(timed)
 
 
-def comparison(ours: Row, theirs: Row, made: Made) -> metrics_timing.Row:
+def compare(ours: Row, theirs: Row, data: Collection) -> metrics_timing.Row:
     """Return the searches of an index by us and by faiss alone as a row of the history."""
-    size, queries = "{:,} x {}".format(*made.images.shape), len(made.queries)
+    size, queries = "{:,} x {}".format(*data.images.shape), len(data.queries)
     what = f"{ours.way.removeprefix('pqpp ')}, {size}, {queries} queries, CPU time"
     seconds = [row.ms / 1000 * queries for row in (theirs, ours)]
     return metrics_timing.Row(what, metrics_timing.with_version("faiss-cpu"), *seconds)
 
 
-def made_collection(images: int, size: int, queries: int, seed: int) -> Made:
+def make_collection(images: int, size: int, queries: int, seed: int) -> Collection:
     """Make a collection and queries; images lie by concept, as no index knows."""
     rng = np.random.default_rng(seed)
     count = -(-images // _IMAGES_A_CONCEPT)
@@ -109,59 +109,59 @@ def made_collection(images: int, size: int, queries: int, seed: int) -> Made:
     asked = rng.choice(count, queries, replace=False)
     noise = rng.standard_normal((queries, size), dtype=np.float32)
     texts = concepts[asked] + noise * np.float32(_A_QUERY / np.sqrt(size))
-    return Made(found, texts / np.linalg.norm(texts, axis=1, keepdims=True), asked)
+    return Collection(found, texts / np.linalg.norm(texts, axis=1, keepdims=True), asked)
 
 
-def figures(found: np.ndarray, made: Made) -> tuple[float, float]:
+def count_found(found: np.ndarray, data: Collection) -> tuple[float, float]:
     """Return precision at 10 and the mean reciprocal rank of the places that were found."""
-    hits = found[:, :_K] // _IMAGES_A_CONCEPT == made.concepts[:, None]
+    hits = found[:, :_K] // _IMAGES_A_CONCEPT == data.concepts[:, None]
     first = np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0)
     return float(hits.mean()), float(first.mean())
 
 
-def row_of(way, bytes_a_vector, built, search, made) -> Row:
+def measure(way, bytes_a_vector, built, search, data) -> Row:
     """Time a search and say what it found."""
     start = time.process_time()
     found = search()
-    ms = (time.process_time() - start) / len(made.queries) * 1000
-    if made.true is None:
-        made.true = found
-    true = made.true
+    ms = (time.process_time() - start) / len(data.queries) * 1000
+    if data.true is None:
+        data.true = found
+    true = data.true
     recall = np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)])
-    return Row(way, bytes_a_vector, built, ms, float(recall), *figures(found, made))
+    return Row(way, bytes_a_vector, built, ms, float(recall), *count_found(found, data))
 
 
-def exact_row(made: Made) -> Row:
+def time_exact_search(data: Collection) -> Row:
     """Compare all vectors, by faiss, and keep what is true."""
     import faiss
 
-    index = faiss.IndexFlatIP(made.images.shape[1])
-    index.add(made.images)
-    return row_of("faiss Flat", index.d * 4, 0, lambda: index.search(made.queries, _K)[1], made)
+    index = faiss.IndexFlatIP(data.images.shape[1])
+    index.add(data.images)
+    return measure("faiss Flat", index.d * 4, 0, lambda: index.search(data.queries, _K)[1], data)
 
 
-def rows_of(made: Made, factory: str) -> list[Row]:
+def measure_index(data: Collection, factory: str) -> list[Row]:
     """Build an index, and search it by us and by faiss alone."""
     import faiss
 
     from pqpp_engines.index import build_index
 
     with tempfile.TemporaryDirectory() as folder:
-        ids = [str(one) for one in range(len(made.images))]
+        ids = [str(one) for one in range(len(data.images))]
         start = time.process_time()
-        index = build_index(made.images, ids, f"{folder}/index", factory)
+        index = build_index(data.images, ids, f"{folder}/index", factory)
         built = time.process_time() - start
         on_disk = sum(path.stat().st_size for path in Path(f"{folder}/index").iterdir())
         print(
             f"  {factory}: {built:.1f} CPU-s, {on_disk / 1e6:.4g} MB, "
             f"{index.config['probes']} cells looked at, recall told {index.config['recall_at_10']}"
         )
-        each = on_disk / len(made.images)
+        each = on_disk / len(data.images)
         name = f"pqpp {factory}"
-        ours = row_of(name, each, built, lambda: index.search(made.queries, _K)[0], made)
+        ours = measure(name, each, built, lambda: index.search(data.queries, _K)[0], data)
         plain = faiss.read_index(f"{folder}/index/index.faiss")
-    search = lambda: plain.search(made.queries, _K)[1]  # noqa: E731
-    theirs = row_of(f"faiss {factory}", each, np.nan, search, made)
+    search = lambda: plain.search(data.queries, _K)[1]  # noqa: E731
+    theirs = measure(f"faiss {factory}", each, np.nan, search, data)
     return [ours, theirs]
 
 

@@ -19,7 +19,7 @@ WORD = re.compile(r"[a-z]{4,}")
 MOST, USUAL, RARER = 250_000, 60_000, 50
 
 
-def slips_of(word: str) -> Iterator[str]:
+def make_slips(word: str) -> Iterator[str]:
     """Yield a word with a letter dropped, doubled, or swapped with the next."""
     for at in range(1, len(word)):
         yield word[:at] + word[at + 1 :]
@@ -34,11 +34,11 @@ def main() -> None:
     dictionary = set(filter(WORD.fullmatch, map(str.lower, wordnet.all_lemma_names())))
     web = set(filter(WORD.fullmatch, [*counts][:MOST])) - known_words.ODD
     for word in filter(WORD.fullmatch, [*counts][:USUAL]):
-        rare = {slip for slip in slips_of(word) if counts.get(slip, 0) * RARER < counts[word]}
+        rare = {slip for slip in make_slips(word) if counts.get(slip, 0) * RARER < counts[word]}
         web -= rare - dictionary - {word}
     web.update(*(WORD.findall(path.read_text("utf-8")) for path in LISTS))
-    known_words.lexicon_of(dictionary, 1 << 21).tofile(FOLDER / "wordnet.bin")
-    known_words.lexicon_of(web, 3_500_000).tofile(FOLDER / "web.bin")
+    known_words.build_lexicon(dictionary, 1 << 21).tofile(FOLDER / "wordnet.bin")
+    known_words.build_lexicon(web, 3_500_000).tofile(FOLDER / "web.bin")
     print(len(dictionary), len(web))
 
 

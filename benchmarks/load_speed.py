@@ -15,7 +15,7 @@ from pathlib import Path
 
 import datasets
 import pandas
-from metrics_timing import Row, best_of, print_table, with_version
+from metrics_timing import Row, best_time, print_table, with_version
 
 import pqpp_datasets  # noqa: F401 (registers, also where the start-up files are switched off)
 
@@ -63,9 +63,9 @@ def _rows(folder, cache):
         return [datasets.Dataset.from_pandas(pandas.read_csv(path)) for path in tables]
 
     pandas_name = f"{with_version('pandas')}, {len(tables)} tables"
-    ours, theirs = (best_of(function, clock=time.perf_counter) for function in (cold, peer))
+    ours, theirs = (best_time(function, clock=time.perf_counter) for function in (cold, peer))
     yield Row(f"{config}, cold", pandas_name, theirs, ours, aim=AIM)
-    cached = best_of(load, clock=time.perf_counter)
+    cached = best_time(load, clock=time.perf_counter)
     yield Row(f"{config}, cached", f"a bar of {CACHED_SECONDS} s", CACHED_SECONDS, cached, aim=1)
 
 

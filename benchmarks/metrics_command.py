@@ -52,15 +52,15 @@ def rows():
         yield _row(task, place, files, _PYTREC_EVAL, PEER, "1.5 s")
 
 
-def _row(task, place, files, code, peer, aim):
+def _row(task, folder, files, code, peer, aim):
     command = [sys.executable, "-m", "pqpp_cli.main", "metrics", "compute", task.split()[0], *files]
-    seconds, memory = _used(command, place)
-    their_seconds, theirs = _used([sys.executable, "-c", code], place)
+    seconds, memory = _measure_usage(command, folder)
+    their_seconds, theirs = _measure_usage([sys.executable, "-c", code], folder)
     task += f", CPU time (aim: under {aim}), {memory:.0f} MB beside {theirs:.0f} MB"
     return Row(task, f"{with_version(peer)} in Python", their_seconds, seconds)
 
 
-def _used(command, place):
+def _measure_usage(command, folder):
     """The median of CPU seconds and of megabytes at the peak, after a run that warms up."""
     root = str(Path(__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root, "HF_HUB_OFFLINE": "1"}
@@ -68,7 +68,7 @@ def _used(command, place):
     for _ in range(REPEATS + 1):
         done = subprocess.run(
             [sys.executable, "-c", _METER, *command],
-            cwd=place,
+            cwd=folder,
             env=environment,
             capture_output=True,
             text=True,

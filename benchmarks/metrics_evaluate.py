@@ -4,7 +4,7 @@ import os
 import tempfile
 
 import numpy as np
-from metrics_timing import Row, best_of
+from metrics_timing import Row, best_time
 
 from pqpp_metrics import functional
 
@@ -36,6 +36,6 @@ def _row(name, size, predictions=None, references=None, **inputs):
     if predictions is not None:
         inputs = {"predictions": predictions, "references": references}
     function, metric = getattr(functional, name), evaluate.load(f"pqpp/{name}")
-    own = best_of(lambda: function(*inputs.values()))
-    module = best_of(lambda: metric.compute(**inputs))
+    own = best_time(lambda: function(*inputs.values()))
+    module = best_time(lambda: metric.compute(**inputs))
     return Row(f"module {name}, {size}", "its function", own, module, 0.33)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import count
 
 import numpy as np
-from metrics_timing import Row, best_of, floor_of, with_version
+from metrics_timing import Row, best_time, read_time, with_version
 
 from pqpp_metrics.functional import hbpp
 
@@ -40,16 +40,16 @@ def _container_rows(labels, ids):
         "Arrow": (arrow, series, arrow.dictionary_encode),
         "a category": (category, category, lambda: pd.factorize(category)),
     }
-    long = best_of(_pandas(labels, ids), repeats=7)
+    long = best_time(_pandas(labels, ids), repeats=7)
     for name, (column, known, encode) in held.items():
-        ours = best_of(lambda column=column: hbpp(labels, column), repeats=15)
-        wide = best_of(_wide(labels, column if known is None else known), repeats=7)
+        ours = best_time(lambda column=column: hbpp(labels, column), repeats=15)
+        wide = best_time(_wide(labels, column if known is None else known), repeats=7)
         way = "wide" if wide < long else "long"
-        task, floor = f"HBPP, {labels.size:,} judgments, adjacent, ids as {name}", floor_of(labels)
+        task, floor = f"HBPP, {labels.size:,} judgments, adjacent, ids as {name}", read_time(labels)
         yield Row(
             task, f"{with_version('pandas')}, {way}, frame built", min(wide, long), ours, 5, floor
         )
-        yield Row(task, "encoding the ids alone", best_of(encode, repeats=9), ours, 0.67, floor)
+        yield Row(task, "encoding the ids alone", best_time(encode, repeats=9), ours, 0.67, floor)
 
 
 def _wide(labels, ids):
@@ -73,14 +73,14 @@ def _wide(labels, ids):
 
 def _string_rows(name, labels, numbers, aim):
     ids = [f"mscoco-{number}" for number in numbers]
-    ours = best_of(lambda: hbpp(labels, ids), repeats=15)
+    ours = best_time(lambda: hbpp(labels, ids), repeats=15)
     expected = dict(zip(*(part.tolist() for part in hbpp(labels, ids)), strict=True))
     task = f"HBPP, {labels.size:,} judgments, {name} string ids"
     peers = {"pandas": (_pandas(labels, ids), dict), "polars": (_polars(labels, ids), _as_dict)}
     for peer, (compute, as_dict) in peers.items():
         found = as_dict(compute())
         assert all(abs(found[key] - expected[key]) < 1e-9 for key in expected)
-        yield Row(task, with_version(peer), best_of(compute, repeats=7), ours, aim)
+        yield Row(task, with_version(peer), best_time(compute, repeats=7), ours, aim)
 
 
 def _as_dict(frame):
@@ -88,8 +88,8 @@ def _as_dict(frame):
 
 
 def _integer_row(name, labels, numbers):
-    ours = best_of(lambda: hbpp(labels, numbers), repeats=15)
-    peer = best_of(lambda: _bincount(labels, numbers), repeats=15)
+    ours = best_time(lambda: hbpp(labels, numbers), repeats=15)
+    peer = best_time(lambda: _bincount(labels, numbers), repeats=15)
     task = f"HBPP, {labels.size:,} judgments, {name} integer ids"
     return Row(task, f"np.bincount, {with_version('numpy')}", peer, ours, 0.67)
 

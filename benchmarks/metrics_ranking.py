@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from metrics_timing import Row, floor_of, medians_of, with_version
+from metrics_timing import Row, read_time, time_medians, with_version
 
 from pqpp_metrics.functional import (
     evaluate_rankings,
@@ -60,17 +60,17 @@ def _from_memory(name, metrics, aim, compute, share, scores, relevance, run, jud
         return compute(metrics, scores, relevance)
 
     if pytrec_eval is None:
-        (seconds,) = medians_of([ours])
+        (seconds,) = time_medians([ours])
     else:
         evaluator = pytrec_eval.RelevanceEvaluator(judged, set(metrics))
-        seconds, peer = medians_of([ours, lambda: evaluator.evaluate(run)])
+        seconds, peer = time_medians([ours, lambda: evaluator.evaluate(run)])
         found = evaluator.evaluate(run)
         for measure, values in ours().items():
             expected = [found[f"q{query}"][measure] for query in range(QUERIES)]
             assert np.abs(values - expected).max() < 1e-12
     task = f"{name}, {QUERIES:,} x {DOCUMENTS}, {share:.0%} relevant"
     peer_given = f"{with_version(PEER)}, dicts, evaluator built"
-    return Row(task, peer_given, peer, seconds, aim, floor_of(scores, relevance))
+    return Row(task, peer_given, peer, seconds, aim, read_time(scores, relevance))
 
 
 def as_dicts(values):
@@ -86,7 +86,7 @@ def _from_files(scores, relevance, task, write):
     with tempfile.TemporaryDirectory() as folder:
         run, qrels = Path(folder) / "run", Path(folder) / "qrels"
         write(run, qrels, scores, relevance)
-        floor = floor_of(run.stat().st_size, qrels.stat().st_size)
+        floor = read_time(run.stat().st_size, qrels.stat().st_size)
         both = [lambda: _read_and_compute(run, qrels)]
         if pytrec_eval is not None:
             both.append(lambda: _parse_and_evaluate(run, qrels))
@@ -94,7 +94,7 @@ def _from_files(scores, relevance, task, write):
             for measure in FOUR:
                 theirs = [expected[query][measure] for query in queries]
                 assert np.abs(found[measure] - theirs).max() < 1e-12
-        ours, peer = [*medians_of(both), None][:2]
+        ours, peer = [*time_medians(both), None][:2]
     return Row(f"TREC files to four metrics, {task}", with_version(PEER), peer, ours, 5, floor)
 
 

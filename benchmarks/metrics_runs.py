@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from metrics_ranking import FOUR, PEER, as_dicts
-from metrics_timing import Row, floor_of, medians_of, with_version
+from metrics_timing import Row, read_time, time_medians, with_version
 
 from pqpp_metrics.runs import evaluate_run
 
@@ -31,7 +31,7 @@ def rows():
     for judged, told in ((all_judged, "all judged"), (some, f"{JUDGED} judged")):
         task = f"dicts of dicts, {QUERIES:,} x {DOCUMENTS}, {told}"
         # A pointer to a name and one to a value, and what they point to.
-        floor = floor_of(sum(len(of) for side in (run, judged) for of in side.values()) * 40)
+        floor = read_time(sum(len(of) for side in (run, judged) for of in side.values()) * 40)
         yield from _of_dicts(task, run, judged, floor)
         yield from _as_provider(task, run, judged, floor)
     frames = [
@@ -50,10 +50,10 @@ def _of_frames(run, judged):
         return evaluator.evaluate(nested(run, "score"))
 
     both = [lambda: evaluate_run(run, judged, list(FOUR))] + [theirs] * (pytrec_eval is not None)
-    own, peer = [*medians_of(both), None][:2]
+    own, peer = [*time_medians(both), None][:2]
     task = f"RR, P@10, nDCG, R-prec, long data frames, {QUERIES:,} x {DOCUMENTS}"
     yield Row(
-        task, f"{with_version(PEER)}, from the frames", peer, own, 25, floor_of(24 * len(run))
+        task, f"{with_version(PEER)}, from the frames", peer, own, 25, read_time(24 * len(run))
     )
 
 
@@ -63,14 +63,14 @@ def _of_dicts(task, run, judged, floor):
 
     task, peer = f"RR, P@10, nDCG, R-prec, {task}", with_version(PEER)
     if pytrec_eval is None:
-        yield Row(task, peer, None, medians_of([ours])[0], 3, floor)
+        yield Row(task, peer, None, time_medians([ours])[0], 3, floor)
         return
     evaluator = pytrec_eval.RelevanceEvaluator(judged, set(FOUR))
 
     def anew():
         return pytrec_eval.RelevanceEvaluator(judged, set(FOUR)).evaluate(run)
 
-    own, built, unbuilt = medians_of([ours, lambda: evaluator.evaluate(run), anew])
+    own, built, unbuilt = time_medians([ours, lambda: evaluator.evaluate(run), anew])
     yield Row(task, f"{peer}, evaluator built", built, own, 3, floor)
     yield Row(task, f"{peer}, from both dicts", unbuilt, own, 3, floor)
 
@@ -83,6 +83,6 @@ def _as_provider(task, run, judged, floor):
     ours, theirs = names["provider"], ir_measures.providers.registry["pytrec_eval"]
     measures = [ir_measures.parse_measure(name) for name in MEASURES]
     built = [provider.evaluator(measures, judged) for provider in (ours, theirs)]
-    own, peer = medians_of([lambda one=one: one.calc_aggregate(run) for one in built])
+    own, peer = time_medians([lambda one=one: one.calc_aggregate(run) for one in built])
     name = f"pytrec_eval provider of {with_version('ir_measures')}, evaluator built"
     yield Row(f"provider for ir_measures, {task}", name, peer, own, 1, floor)

@@ -1,7 +1,7 @@
 """Saliency metrics of 512 x 512 maps: this project beside plain numpy and the published loop."""
 
 import numpy as np
-from metrics_timing import Row, best_of, with_version
+from metrics_timing import Row, best_time, with_version
 
 from pqpp_metrics.functional import auc_judd, saliency_report, sauc
 
@@ -26,7 +26,7 @@ def _four_metrics():
     found = np.array(list(ours().values())).T
     assert np.abs(found - np.array(peer())).max() < 1e-9
     task = f"NSS + CC + SIM + KLD, {MAPS} maps {SIDE} x {SIDE}"
-    return Row(task, f"plain {with_version('numpy')}", best_of(peer, 3), best_of(ours, 3), 1.5)
+    return Row(task, f"plain {with_version('numpy')}", best_time(peer, 3), best_time(ours, 3), 1.5)
 
 
 def _plain(prediction, truth, fixations):
@@ -46,8 +46,8 @@ def _dense_auc():
     prediction, truth = rng.random((SIDE, SIDE)), np.zeros((SIDE, SIDE))
     truth[200:285, 100:186] = 1
     assert abs(auc_judd(prediction, truth) - _loop(prediction, truth)) < 1e-9
-    peer = best_of(lambda: _loop(prediction, truth), repeats=1)
-    ours = best_of(lambda: auc_judd(prediction, truth))
+    peer = best_time(lambda: _loop(prediction, truth), repeats=1)
+    ours = best_time(lambda: auc_judd(prediction, truth))
     task = f"AUC-Judd, one map {SIDE} x {SIDE}, {int(truth.sum()):,} pixels marked"
     return Row(task, "loop over thresholds, as published", peer, ours, 30)
 
@@ -72,7 +72,7 @@ def _shuffled_auc():
     assert np.abs(ours() - one_by_one()).max() < 1e-9
     task = f"sAUC, {MAPS} maps {SIDE} x {SIDE}, {int(fixations.sum()):,} fixations"
     peer = with_version("scikit-learn")
-    return Row(task, peer, best_of(one_by_one, 3), best_of(ours, 3), 1.5)
+    return Row(task, peer, best_time(one_by_one, 3), best_time(ours, 3), 1.5)
 
 
 def _loop(prediction, truth):

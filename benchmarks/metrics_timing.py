@@ -23,7 +23,7 @@ class Row:
     floor_seconds: float | None = None
 
 
-def best_of(function, repeats=5, clock=time.process_time):
+def best_time(function, repeats=5, clock=time.process_time):
     """Seconds of the fastest of several calls, after one that warms up.
 
     CPU time of all threads, if no other clock is given: it grows less where others work.
@@ -37,7 +37,7 @@ def best_of(function, repeats=5, clock=time.process_time):
     return min(times)
 
 
-def floor_of(*read):
+def read_time(*read):
     """Seconds to read some arrays, or numbers of bytes, as fast as this machine copies memory."""
     sizes = (one if isinstance(one, int) else one.nbytes for one in read)
     return sum(sizes) / _copied_in_a_second()
@@ -47,10 +47,10 @@ def floor_of(*read):
 def _copied_in_a_second():
     source = np.ones(1 << 26, np.uint8)
     target = np.empty_like(source)
-    return source.nbytes / best_of(lambda: np.copyto(target, source))
+    return source.nbytes / best_time(lambda: np.copyto(target, source))
 
 
-def medians_of(functions, repeats=5):
+def time_medians(functions, repeats=5):
     """Median CPU seconds of several functions that take turns, after a call that warms up.
 
     Where the machine is busy for a while, it is busy for all of them.

@@ -66,7 +66,7 @@ def read_tia2(data_dir: str | Path, task: str) -> Votes:
     return Votes(column, item, labels[item, column], pd.factorize(table.caption)[0])
 
 
-def dealt_out(votes: Votes, size: int, seed: int, by_prompt: bool = False) -> Votes:
+def deal_votes(votes: Votes, size: int, seed: int, by_prompt: bool = False) -> Votes:
     """Return the votes with each column dealt out to people of `size` votes."""
     rng = np.random.default_rng(seed)
     order = _images(votes, rng, by_prompt)
@@ -157,9 +157,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _crowds(votes: Votes, by_prompt: bool):
     yield "columns", votes, None, False
     for size in SIZES:
-        yield "dealt out", dealt_out(votes, size, seed=0), size, False
+        yield "dealt out", deal_votes(votes, size, seed=0), size, False
     for size in SIZES_BY_PROMPT if by_prompt else ():
-        yield "by prompt", dealt_out(votes, size, seed=0, by_prompt=True), size, True
+        yield "by prompt", deal_votes(votes, size, seed=0, by_prompt=True), size, True
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def main() -> None:
     predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
     rows = [Row(f"load {DEFAULT_PREDICTOR}, CPU time", "none", None, time.process_time() - started)]
 
-    prompts = made_up_prompts(options.prompts)
+    prompts = make_prompts(options.prompts)
     for targets in (None, ("mean_hbpp",)):
         started = time.process_time()
         scores = predictor.predict(prompts, targets)
@@ -77,7 +77,7 @@ def main() -> None:
     print_table(rows)
 
 
-def made_up_prompts(n: int) -> list[str]:
+def make_prompts(n: int) -> list[str]:
     """Return different prompts of 6 to 14 words."""
     rng, words = np.random.default_rng(0), WORDS.split()
     lengths = rng.integers(6, 15, size=n)

@@ -68,7 +68,7 @@ def train(folder: Path, name: str) -> dict:
         *("--config", str(RECIPE)),
         *("--data-dir", str(folder / "scenes" / "richhf")),
         *("--pickapic-dir", str(folder / "scenes" / "pickapic")),
-        *("--output_dir", str(place_of(folder, name)), "--overwrite", "--blind", RUNS[name]),
+        *("--output_dir", str(get_folder(folder, name)), "--overwrite", "--blind", RUNS[name]),
     ]
     before, began = os.times(), time.perf_counter()
     subprocess.run(command, check=True)
@@ -86,24 +86,24 @@ def read_times(folder: Path) -> dict[str, dict]:
     return {name: one for name, one in found.items() if one.get("recipe") == recipe_id(name)}
 
 
-def place_of(folder: Path, name: str) -> Path:
+def get_folder(folder: Path, name: str) -> Path:
     """Return the folder of one of the three."""
     return folder / name.replace(" ", "_")
 
 
 def measure(folder: Path, name: str) -> dict:
     """Return a trained model's number of weights and its figures on the test scenes."""
-    from pqpp_feedback.rahf.bench import feedback_figures, predict_split, truth_of
+    from pqpp_feedback.rahf.bench import feedback_figures, gather_truth, predict_split
     from pqpp_feedback.rahf.examples import Examples, load_split
     from pqpp_feedback.rahf.feedback import FeedbackModel
 
     scenes = folder / "scenes"
     table = load_split("test", str(scenes / "richhf"), str(scenes / "pickapic"))
-    model = FeedbackModel.from_pretrained(place_of(folder, name) / "model", device="cpu")
+    model = FeedbackModel.from_pretrained(get_folder(folder, name) / "model", device="cpu")
     size = model.model.config.heatmap_size
     examples = Examples(table, model.processor, size, blind=RUNS[name])
-    figures = feedback_figures(predict_split(model, examples), truth_of(examples))
-    images = [examples.decoded(row)[0] for row in range(len(examples))]
+    figures = feedback_figures(predict_split(model, examples), gather_truth(examples))
+    images = [examples.decode(row)[0] for row in range(len(examples))]
     judged = model.judge(images, examples.prompts)
     figures["keywords"]["best_f1"] = best_f1(judged, examples.labels)
     weights = sum(one.numel() for one in model.model.parameters())
@@ -142,14 +142,14 @@ def write_gallery(folder: Path, page: Path) -> None:
         (images / name).write_bytes(row["image"]["bytes"])
         rows.append(json.dumps({"file_name": name, "prompt": row["prompt"]}))
     (images / "metadata.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    model, table = place_of(folder, "all") / "model", folder / "verdicts.parquet"
+    model, table = get_folder(folder, "all") / "model", folder / "verdicts.parquet"
     words = ["--image-dir", images, "--model", model, "--output", table, "--gallery", page]
     if pqpp(["assess", "rahf", *map(str, words), "--embed"]):
         raise SystemExit("the gallery could not be written")
     print(f"gallery of {len(rows)} test scenes: {page}")
 
 
-def shown(value: float) -> str:
+def format_figure(value: float) -> str:
     """Return a figure, a dash where it is undefined (a constant prediction has no correlation)."""
     return "–" if np.isnan(value) else f"{value:.3f}"
 
@@ -190,7 +190,7 @@ def render(found: dict[str, dict], note: str | None = None) -> str:
         "|---|---|" + "---|" * len(found),
     ]
     for name, (table, column, bar, scale) in FIGURES.items():
-        values = [shown(one["figures"][table][column] / scale) for one in found.values()]
+        values = [format_figure(one["figures"][table][column] / scale) for one in found.values()]
         lines.append(f"| {name} | {f'> {bar:g}' if bar else ''} | {' | '.join(values)} |")
     for name, key in (
         ("CPU seconds | < 1800, 15 minutes of two cores", "cpu_seconds"),
@@ -215,7 +215,7 @@ def main() -> None:
         parser.error(f"--only {options.only}: some of {', '.join(RUNS)} are allowed")
     if options.gallery and "all" not in names:
         parser.error("--gallery: it shows what the model that sees all says; add it to --only")
-    from pqpp_files.write_beside import write_whole
+    from pqpp_files.atomic_write import write_whole
 
     sys.path.insert(0, str(ROOT / "tests"))
     from support.richhf_scenes import write_scenes

@@ -47,7 +47,7 @@ def main() -> None:
     training, prediction = training_table(encoder, rows[0]), prediction_table(encoder, rows[1])
     head = ("what", "batch", "prompts/CPU s", "times the plain one")
     print(tabulate(training + prediction, head, floatfmt=".2f"), end="\n\n")
-    print_table(kept(training, len(rows[0])) + kept(prediction, len(rows[1])))
+    print_table(to_rows(training, len(rows[0])) + to_rows(prediction, len(rows[1])))
 
 
 def read_prompts(data_dir: str | None) -> list[str]:
@@ -66,7 +66,7 @@ def best(measure, sizes):
     return size, speed
 
 
-def timed(work, n: int) -> float:
+def measure_speed(work, n: int) -> float:
     """Return prompts a CPU second of a piece of work on n prompts."""
     began = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
@@ -74,7 +74,7 @@ def timed(work, n: int) -> float:
     return n / (time.process_time() - began)
 
 
-def kept(table: list[tuple], n: int) -> list[Row]:
+def to_rows(table: list[tuple], n: int) -> list[Row]:
     """Return a table's lines as seconds of n prompts beside its first line, the plain one."""
     (_, plain), speed = table[0][0].split(", transformers "), table[0][2]
     peer = f"{with_version('transformers')} {plain}"
@@ -88,7 +88,7 @@ def training_table(encoder: str, prompts: list[str]):
     """Measure one epoch by a plain `Trainer` and by the one of this package."""
     sizes = (16, 32, 64)
     plain = best(lambda size: plain_training(encoder, prompts, size), sizes)
-    own = best(lambda size: own_training(encoder, prompts, size), sizes)
+    own = best(lambda size: train_ours(encoder, prompts, size), sizes)
     return [
         ("fine-tuning, transformers Trainer", *plain, 1.0),
         ("fine-tuning, pqpp", *own, own[1] / plain[1]),
@@ -132,10 +132,10 @@ def plain_training(encoder: str, prompts: list[str], size: int) -> float:
             train_dataset=rows,
             data_collator=DataCollatorWithPadding(tokenizer),
         )
-        return timed(trainer.train, len(prompts))
+        return measure_speed(trainer.train, len(prompts))
 
 
-def own_training(encoder: str, prompts: list[str], size: int) -> float:
+def train_ours(encoder: str, prompts: list[str], size: int) -> float:
     """One epoch by the trainer of `training/`, tokenization outside as above."""
     import torch
     from transformers import AutoTokenizer
@@ -165,7 +165,7 @@ def own_training(encoder: str, prompts: list[str], size: int) -> float:
             train_dataset=encoded,
             data_collator=lambda rows: {**as_batch(rows, 0), "labels": labels[: len(rows)]},
         )
-        return timed(trainer.train, len(prompts))
+        return measure_speed(trainer.train, len(prompts))
 
 
 def prediction_table(encoder: str, prompts: list[str]):
@@ -194,11 +194,11 @@ def prediction_table(encoder: str, prompts: list[str]):
 
     def plain_speed(size):
         options = {"batch_size": size, "top_k": None, "function_to_apply": "none"}
-        return timed(lambda: list(plain(prompts, **options)), len(prompts))
+        return measure_speed(lambda: list(plain(prompts, **options)), len(prompts))
 
     def own_speed(predictor, size):
         predictor.batch_size = size
-        return timed(lambda: predictor.predict(prompts), len(prompts))
+        return measure_speed(lambda: predictor.predict(prompts), len(prompts))
 
     size, reference = best(plain_speed, (1, 8, 32, 64))
     table = [("prediction, transformers pipeline", size, reference, 1.0)]

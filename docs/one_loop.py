@@ -90,7 +90,7 @@ def make_study(work: Path) -> None:
         "--image-dir", work / "made/images", "--kind", "rating")  # fmt: skip
 
 
-def let_people_judge(work: Path) -> None:
+def simulate_study(work: Path) -> None:
     """Let four people who are made up judge everything.
 
     What they hold for true is made up as well: what was predicted, more for the finer model.
@@ -129,7 +129,7 @@ def loop(work: Path, model: str | None) -> None:
     run("assess", "vistar", "--only", "text_rendering", "--image-dir", work / "made",
         "--output", work / "verdicts.parquet", "--gallery", work / "gallery.html")  # fmt: skip
     make_study(work)
-    let_people_judge(work)
+    simulate_study(work)
     run("annotate", "export", work / "study.yaml", "--output", work / "votes")
     run("build", work / "votes/judgments.csv", "--output", work / "mine", "--scale", "likert5")
     run("bench", "--dataset", work / "mine", "--predictors", "mean_word_length", "--split", "train")

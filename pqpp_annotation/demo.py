@@ -17,12 +17,12 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
-from pqpp_annotation.store.people import add_person, keep_consent
+from pqpp_annotation.store.people import add_person, save_consent
 from pqpp_annotation.store.tables import ItemImage
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import Study, make_study, read_study
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import whole_folder
+from pqpp_files.atomic_write import atomic_folder
+from pqpp_files.paths import expand
 
 MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
 """What each model made up deserves, drawn from these labels."""
@@ -130,7 +130,7 @@ def _at_work(
     kind = store.study.kind
     labels = kind.choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
-    keep_consent(store, person_id, store.study.consent or "")
+    save_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
     while (shown := next_item(store, person_id)) is not None:
@@ -165,10 +165,10 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     Raises:
         AnnotationError: There is something else in the folder.
     """
-    folder = expanded(folder)
+    folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AnnotationError(f"{folder} is not empty; name a new folder by --output")
-    with whole_folder(folder, ()) as beside:
+    with atomic_folder(folder, ()) as beside:
         _make_study(beside, seed)
     path = folder / "study.yaml"
     return path, open_store(read_study(path))
@@ -208,7 +208,7 @@ def demo(
     """
     from pqpp_annotation.web.serve import serve
 
-    path = expanded(folder) / "study.yaml"
+    path = expand(folder) / "study.yaml"
     if path.is_file():
         store = open_store(read_study(path))
     else:
@@ -262,8 +262,8 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
         count, (color, other) = 1 + number % 5, draw.sample(_COLORS, 2)
         prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
         own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
-        for place, (model, label) in enumerate(own.items()):
-            name = f"{number:02}-{place}.png"
+        for index, (model, label) in enumerate(own.items()):
+            name = f"{number:02}-{index}.png"
             asked = {color: count, other: 1}
             _draw_picture(folder / "images" / name, asked, label, draw)
             labels[name] = label

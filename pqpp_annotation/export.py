@@ -12,9 +12,9 @@ from sqlalchemy import Select, Text, case, cast, func, select
 from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import annotators_rows
 from pqpp_annotation.owner.ledger import read_records, votes_table
-from pqpp_annotation.owner.overview import Watch
-from pqpp_annotation.protocol.admission import options_of, standings_of
-from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.owner.overview import StudyMonitor
+from pqpp_annotation.protocol.admission import build_options, judge_people
+from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import verdicts
 from pqpp_annotation.store.tables import (
     Adjudication,
@@ -27,9 +27,9 @@ from pqpp_annotation.store.tables import (
 )
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
+from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.names import how_many
-from pqpp_files.write_beside import whole_folder
 from pqpp_files.write_table import table_text, write_parquet
 
 COUNTED_FOLDER = "counted"
@@ -73,24 +73,24 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.reading() as db:
-        votes, decided = list(current_votes(db)), verdicts(db)
+        votes, decided = list(get_votes(db)), verdicts(db)
         table, _ = votes_table(db, read_records(db))  # in the order of the votes
-    standings = standings_of(table, options_of(study), decided)
+    standings = judge_people(table, build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
-    counted = [judged[place] for place in np.sort(standings.counted).tolist()]
+    counted = [judged[index] for index in np.sort(standings.counted).tolist()]
 
     def check(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
             raise FileError(f"{older} holds other things than an export; name a new folder")
 
-    with whole_folder(output, check=check) as folder:
+    with atomic_folder(output, check=check) as folder:
         rows = _write_tables(folder, kind.export(votes), format)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {"answers": _answers(db), "annotators": annotators_rows(Watch(store))}
+            others = {"answers": _answers(db), "annotators": annotators_rows(StudyMonitor(store))}
             others |= {"adjudications": _adjudications(db), "survey": _survey(db)}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
@@ -182,7 +182,7 @@ def _command(
     """
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
     role = next((role for role in ("judgments", "preferences") if role in files), None)
-    scale, is_judged = study.kind.scale_of(study.task), role == "judgments"
+    scale, is_judged = study.kind.get_scale(study.task), role == "judgments"
     if role is None or (is_judged and scale is None):
         return None
     path = Path(output) / (COUNTED_FOLDER if decided else "") / files[role]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_datasets.own_benchmark.formats import flattened, roles_in
+from pqpp_datasets.own_benchmark.formats import find_roles, flatten
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.read_table import read_table
-from pqpp_files.write_beside import write_whole
 
 _SERVED = re.compile(r"^/data/(local-files/\?d=|upload/)")
 Row = dict[str, Any]
@@ -47,8 +47,8 @@ def write_prompts(tool: str, file: str | Path, table: Path) -> None:
     rows: dict[tuple, Row] = {}
     for cells in zip(*prompts.columns.values(), strict=True):
         record = dict(zip(prompts.columns, cells, strict=True))
-        fields = flattened(TOOLS[tool](record))
-        roles = roles_in(fields)
+        fields = flatten(TOOLS[tool](record))
+        roles = find_roles(fields)
         for side in ("", "_a", "_b"):
             image, model = (roles.get(f"{name}{side}", "") for name in ("image", "model"))
             if "prompt" not in roles or not isinstance(fields.get(image), str):

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import check_foreign, field_of, read_foreign_json
-from pqpp_files.errors import explained
+from pqpp_backbones.foreign import check_foreign, read_field, read_foreign_json
+from pqpp_files.atomic_write import atomic_folder
+from pqpp_files.errors import explain
 from pqpp_files.foreign.arrays import load_tensors
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import check_output_folder, expanded
-from pqpp_files.write_beside import whole_folder
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import check_output_folder, expand
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -104,9 +104,9 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         return {}
     path = folder / WEIGHTS
     remedy = "name a folder that save_pretrained wrote"
-    with explained(f"{path} cannot be read", remedy, ModelError):
+    with explain(f"{path} cannot be read", remedy, ModelError):
         content = path.read_bytes()
-    if sha256_of_parts([content]) != expected:
+    if hash_parts([content]) != expected:
         raise ModelError(
             f"{path} is damaged, or belongs to another {CONFIG} (SHA-256 differs); download or "
             "save the predictor again"
@@ -179,17 +179,17 @@ def write_checkpoint(
     Raises:
         OSError: the disk has no room for it.
         ModelError: a weight is no finite number, or the folder holds something else, see
-            `check_place`.
+            `check_checkpoint_folder`.
     """
-    place = expanded(folder).absolute()
+    path = expand(folder).absolute()
     broken = [name for name, array in tensors.items() if not _is_finite(array)]
     if broken:
         raise ModelError(
-            f"{place}: the weights {broken[0]!r} contain NaN or infinity; train again with a "
+            f"{path}: the weights {broken[0]!r} contain NaN or infinity; train again with a "
             "lower learning rate"
         )
     kind = config["predictor_type"]
-    with whole_folder(place, check=lambda held: check_place(held, kind)) as beside:
+    with atomic_folder(path, check=lambda held: check_checkpoint_folder(held, kind)) as beside:
         full: dict[str, Any] = {"format_version": FORMAT_VERSION, **config}
         contents = {**(files or {}), CARD: card.encode()}
         if tensors:
@@ -197,18 +197,18 @@ def write_checkpoint(
 
             arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
             contents[WEIGHTS] = save(arrays)
-            full["weights_sha256"] = sha256_of_parts([contents[WEIGHTS]])
+            full["weights_sha256"] = hash_parts([contents[WEIGHTS]])
         remedy = "correct the predictor's details"
-        with explained(f"{CONFIG} cannot be written", remedy, ModelError):
+        with explain(f"{CONFIG} cannot be written", remedy, ModelError):
             text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
         contents[CONFIG] = f"{text}\n".encode()
         for name, content in contents.items():
             (beside / name).write_bytes(content)
-    return place
+    return path
 
 
-def check_place(folder: str | os.PathLike[str], kind: str) -> None:
-    """Check that a checkpoint of a type may be written to a folder: nobody's files are lost.
+def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
+    """Check that a checkpoint may be written to a folder without losing files.
 
     What takes long asks at its beginning, so that it does not fail at its end.
 
@@ -222,19 +222,19 @@ def check_place(folder: str | os.PathLike[str], kind: str) -> None:
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> check_place(folder, "ridge")
+    >>> check_checkpoint_folder(folder, "ridge")
     >>> _ = (folder / CONFIG).write_text('{"predictor_type": "static"}')
-    >>> check_place(folder, "ridge")
+    >>> check_checkpoint_folder(folder, "ridge")
     Traceback (most recent call last):
         ...
     pqpp_backbones.errors.ModelError: ... holds a 'static', which a 'ridge' does not ...
     """
-    place = expanded(folder)
-    check_output_folder(place, FILES)
-    is_filled = place.exists() and any(place.iterdir())
-    held = field_of(place / CONFIG, "predictor_type") if is_filled else kind
+    path = expand(folder)
+    check_output_folder(path, FILES)
+    is_filled = path.exists() and any(path.iterdir())
+    held = read_field(path / CONFIG, "predictor_type") if is_filled else kind
     if held != kind:
         what = "other files" if held is None else f"a {held!r}"
         raise ModelError(
-            f"{place} contains {what}; name an empty folder, or one with an older {kind!r}"
+            f"{path} contains {what}; name an empty folder, or one with an older {kind!r}"
         )

@@ -19,9 +19,9 @@ class ServiceError(ModelError):
         said: What the service itself said of it.
     """
 
-    def __init__(self, message: str, status: int = 0, said: str = "") -> None:
+    def __init__(self, message: str, status: int = 0, reply: str = "") -> None:
         super().__init__(message)
-        self.status, self.said = status, said
+        self.status, self.said = status, reply
 
     @property
     def is_of_one_request(self) -> bool:

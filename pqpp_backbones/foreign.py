@@ -60,9 +60,9 @@ def check_foreign(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json names code of its own ...
     """
-    places = [folder.resolve()]
-    if places[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
-        places.append(places[0].parents[1] / "blobs")
+    paths = [folder.resolve()]
+    if paths[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
+        paths.append(paths[0].parents[1] / "blobs")
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         where = visible(str(path))
         if not path.is_file():
@@ -71,12 +71,12 @@ def check_foreign(folder: Path) -> None:
             for inner in sorted(path.glob("*.json")):  # of a pipeline's part
                 _check_json(inner)
             continue
-        if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in places):
+        if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in paths):
             raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} is an adapter of another model; merge the two first")
         if path.suffix == ".safetensors":
-            header_of(path)
+            read_header(path)
         if path.suffix == ".json":
             _check_json(path)
 
@@ -84,7 +84,7 @@ def check_foreign(folder: Path) -> None:
 def _check_json(path: Path) -> None:
     """Refuse a JSON file that names code, a repository, a path or an address."""
     where, is_ours = visible(str(path)), False
-    for value in mappings_in(path):
+    for value in iterate_mappings(path):
         # A number is that of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
@@ -115,18 +115,18 @@ def read_foreign_json(path: Path) -> Any:
     Raises:
         ModelError: It cannot be read, is no JSON, or too large.
     """
-    content = _bounded(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
+    content = _check_size(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
     return parse_json(content, str(path), ModelError, _AGAIN)
 
 
-def _bounded(path: Path, content: bytes) -> bytes:
+def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ModelError(f"{visible(str(path))} is larger than those of any known model; {_AGAIN}")
     return content
 
 
-def field_of(path: Path, name: str) -> str | None:
-    """Return a text that a JSON file has under a name; None where it has none or cannot be read."""
+def read_field(path: Path, name: str) -> str | None:
+    """Read a text field of a JSON file; None if it is missing or unreadable."""
     try:
         content = read_foreign_json(path)
     except ModelError:
@@ -135,8 +135,8 @@ def field_of(path: Path, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def mappings_in(path: Path) -> Iterator[dict[str, Any]]:
-    """Give each mapping of a JSON file.
+def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield each mapping of a JSON file.
 
     Raises:
         ModelError: It cannot be read, is no JSON, or too large.
@@ -150,8 +150,8 @@ def mappings_in(path: Path) -> Iterator[dict[str, Any]]:
         left += [inner for inner in value if isinstance(inner, dict | list)]
 
 
-def header_of(path: Path) -> tuple[int, int]:
-    """Return how many tensors a file of safetensors tells of, and its bytes.
+def read_header(path: Path) -> tuple[int, int]:
+    """Read the number of tensors and of bytes from a safetensors header.
 
     A damaged one tells of none: what reads it says what is wrong.
 
@@ -160,7 +160,7 @@ def header_of(path: Path) -> tuple[int, int]:
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        content = _bounded(path, file.read(min(length, _MOST_BYTES + 1)))
+        content = _check_size(path, file.read(min(length, _MOST_BYTES + 1)))
     try:
         return len(parse_json(content)), path.stat().st_size
     except (FileError, TypeError):
@@ -168,8 +168,8 @@ def header_of(path: Path) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def building_within(*folders: Path) -> Iterator[None]:
-    """Refuse, in a block, models larger than the weights that some folders hold.
+def limit_model_size(*folders: Path) -> Iterator[None]:
+    """Refuse to build, in a block, models larger than some folders' weights.
 
     Folders without safetensors set no bounds.
 
@@ -177,14 +177,14 @@ def building_within(*folders: Path) -> Iterator[None]:
         ModelError: A configuration counts more layers than there are tensors, or more is
             built than there is.
     """
-    headers = [header_of(path) for folder in folders for path in folder.rglob("*.safetensors")]
+    headers = [read_header(path) for folder in folders for path in folder.rglob("*.safetensors")]
     if not headers:
         yield
         return
     tensors, size = (sum(column) for column in zip(*headers, strict=True))
     # What reads a count of layers may write a text for each, before anything is built.
     for path in (path for folder in folders for path in sorted(folder.rglob("*config*.json"))):
-        for key, value in (item for mapping in mappings_in(path) for item in mapping.items()):
+        for key, value in (item for mapping in iterate_mappings(path) for item in mapping.items()):
             numbers = value if isinstance(value, list) else [value]
             # NaN, which is equal to nothing, would hide what comes after it.
             most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pqpp_hub
 from pqpp_backbones.errors import ModelError
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_hub import PushReport
 from pqpp_hub.eval_results import RESULTS
 
@@ -17,7 +17,7 @@ def push_model(
     patterns: Sequence[str],
     repo_id: str,
     commit_message: str | None = None,
-    beside: Mapping[str, Path | bytes] | None = None,
+    extra_files: Mapping[str, Path | bytes] | None = None,
     **options: Any,
 ) -> PushReport:
     """Publish a model's folder, which the caller has loaded before, in one commit.
@@ -28,7 +28,7 @@ def push_model(
         patterns: Names, or patterns of names, of the files that are pushed; only such files of
             an older model are removed, others in the repository stay.
         repo_id: ``owner/repository``.
-        beside: What else is pushed, the path in the repository to the file or its content.
+        extra_files: What else is pushed, the path in the repository to the file or its content.
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
@@ -38,7 +38,7 @@ def push_model(
     names = [path.name for path in paths if path.is_file()]
     names += [f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.yaml"))]
     return pqpp_hub.push_files(
-        {name: folder / name for name in dict.fromkeys(names)} | dict(beside or {}),
+        {name: folder / name for name in dict.fromkeys(names)} | dict(extra_files or {}),
         repo_id,
         "model",
         lambda name: any(fnmatchcase(name, pattern) for pattern in patterns) and "/" not in name,
@@ -53,7 +53,7 @@ def model_folder(path: Any) -> Path:
     Raises:
         ModelError: no such folder.
     """
-    folder = expanded(path)
+    folder = expand(path)
     if not folder.is_dir():
         raise ModelError(f"no folder {folder}; save the model first")
     return folder

@@ -16,14 +16,14 @@ from typing import Any
 from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import building_within, check_foreign
-from pqpp_files.errors import MissingExtraError, PqppError, explained, in_a_line
+from pqpp_backbones.foreign import check_foreign, limit_model_size
+from pqpp_files.errors import MissingExtraError, PqppError, explain, in_a_line
 from pqpp_files.extras import needing
-from pqpp_files.hashes import sha256_of, sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.hashes import hash_file, hash_parts
+from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_hub.pull import cached_if_unreachable, pull_files
-from pqpp_hub.reasons import reason_behind
+from pqpp_hub.reasons import find_reason
 
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 """What tokenizers and processors read of a repository."""
@@ -61,11 +61,11 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     try:
         with cached_if_unreachable(*names), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of a library that calls itself
-            cached = (_folder_of(name, files) for name in names)
+            cached = (_get_folder(name, files) for name in names)
             folders = [folder for folder in cached if folder is not None]
             for folder in folders:
                 check_foreign(folder)
-            with building_within(*folders):
+            with limit_model_size(*folders):
                 yield
     except Exception as error:
         lacking = None if isinstance(error, PqppError) else _LACKS.search(str(error))
@@ -75,14 +75,14 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             raise MissingExtraError(line) from None
         if isinstance(error, ModelError) and str(error).startswith(what):
             raise
-        reason = why_not_loaded(error, *names)
+        reason = explain_failure(error, *names)
         is_remedied = isinstance(error, PqppError) and "; " in reason
         raise ModelError(f"{what} ({reason})" + f"; {remedy}" * (not is_remedied)) from None
 
 
-def _folder_of(name: str, files: Sequence[str]) -> Path | None:
+def _get_folder(name: str, files: Sequence[str]) -> Path | None:
     """Return a folder, or that in the Hub's cache where a repository's files are fetched to."""
-    folder = expanded(name)
+    folder = expand(name)
     if folder.is_dir():  # it wins
         return folder
     if not files or not is_repository_id(name):
@@ -92,15 +92,15 @@ def _folder_of(name: str, files: Sequence[str]) -> Path | None:
     return Path(snapshot_download(name, allow_patterns=list(files)))
 
 
-def why_not_loaded(error: Exception, *names: str) -> str:
-    """Return why something could not be loaded, in words that hold no token.
+def explain_failure(error: Exception, *names: str) -> str:
+    """Explain why a model could not be loaded, without any token.
 
     `names` are the folders or repositories that were asked for.
     """
-    away = [name for name in names if not expanded(name).is_dir()]
+    away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # ours tell no headers
         return in_a_line(error, named=False)
-    reason = reason_behind(error)
+    reason = find_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
         return f"{which} needs its own code, which is never run"
@@ -140,8 +140,8 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Model:
-    """What a model is known by.
+class ModelId:
+    """The name and revision of a model.
 
     Attributes:
         name: A folder's name, or `OWNER/REPOSITORY`.
@@ -153,20 +153,20 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A model that is ready to look.
+class LoadedModel:
+    """A loaded model with its processor.
 
     Attributes:
         model: In evaluation mode, on its device.
         processor: That of the model.
-        told: Its name and revision, for the result.
+        identity: Its name and revision, for the result.
         device: Where it runs.
         dtype: Of its numbers.
     """
 
     model: Any
     processor: Any
-    told: Model
+    identity: ModelId
     device: str
     dtype: str
 
@@ -181,7 +181,7 @@ class Loaded:
 
 def fetch(
     name: str, what: str = "model", revision: str | None = None, **access: Any
-) -> tuple[Path, Model]:
+) -> tuple[Path, ModelId]:
     """Return a model's folder, downloaded once and then found in the cache, with its revision.
 
     Args:
@@ -200,16 +200,16 @@ def fetch(
         ...
         pqpp_backbones.errors.ModelError: detector: no folder no-such-folder, ...
     """
-    folder = expanded(name)
+    folder = expand(name)
     if folder.is_dir():
-        return folder, Model(str(name), files_digest(folder, WHOLE))
+        return folder, ModelId(str(name), files_digest(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
         raise ModelError(
             f"{what}: no folder {name}, and it is not an OWNER/REPOSITORY; check the name"
         )
     folder = pull_files(repository, WHOLE, at or revision, error=ModelError, **access)
-    return folder, Model(repository, folder.name)
+    return folder, ModelId(repository, folder.name)
 
 
 def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
@@ -227,8 +227,8 @@ def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
     files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     names = {path.relative_to(folder).as_posix(): path for path in files}
     shown = {name: path for name, path in names.items() if not name.startswith(".")}
-    parts = [f"{name} {sha256_of(path)}\n" for name, path in sorted(shown.items())]
-    return f"sha256:{sha256_of_parts(parts)}"
+    parts = [f"{name} {hash_file(path)}\n" for name, path in sorted(shown.items())]
+    return f"sha256:{hash_parts(parts)}"
 
 
 def load_model(
@@ -238,7 +238,7 @@ def load_model(
     device: str | None = None,
     dtype: str = "float32",
     revision: str | None = None,
-) -> Loaded:
+) -> LoadedModel:
     """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
 
     Args:
@@ -288,10 +288,10 @@ def load_model(
         if report["missing_keys"]:  # they would be random
             raise ModelError(f"its weights lack {min(report['missing_keys'])!r}")
     device = usual_device() if device is None else device
-    return Loaded(put_on(model.eval(), device), processor, source, device, dtype)
+    return LoadedModel(move_to(model.eval(), device), processor, source, device, dtype)
 
 
-def put_on(model: Any, device: Any) -> Any:
+def move_to(model: Any, device: Any) -> Any:
     """Move a model to a device, and return it.
 
     Raises:
@@ -299,7 +299,7 @@ def put_on(model: Any, device: Any) -> Any:
 
     Example:
         >>> import torch
-        >>> put_on(torch.nn.Linear(1, 1), "gpu")
+        >>> move_to(torch.nn.Linear(1, 1), "gpu")
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: `device` is 'gpu' (...); give cpu, cuda or ...
@@ -307,7 +307,7 @@ def put_on(model: Any, device: Any) -> Any:
     import torch
 
     remedy = "give cpu, cuda or cuda:NUMBER"
-    with explained(f"`device` is {device!r}", remedy, ModelError):
+    with explain(f"`device` is {device!r}", remedy, ModelError):
         return model.to(torch.device(device))
 
 

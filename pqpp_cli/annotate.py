@@ -49,7 +49,7 @@ class StudyFile(Group):
     study: str = option(NEEDED, path="file", word=True, library="path")
 
     @contextlib.contextmanager
-    def opened(self, output: str | None = None) -> Iterator[Store]:
+    def open_study(self, output: str | None = None) -> Iterator[Store]:
         """Open the study's database; refuse an output that is one of the study's files."""
         with needing_annotate():
             from pqpp_annotation.store.database import open_store
@@ -71,9 +71,9 @@ class Address(Group):
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
-        from pqpp_annotation.store.access import kept_url
+        from pqpp_annotation.store.access import server_url
 
-        address = self.address or kept_url(store)
+        address = self.address or server_url(store)
         return f"{address.rstrip('/')}/join/{token}"
 
 
@@ -98,7 +98,7 @@ class AnnotateBackup(StudyFile, Command):
 
     def run(self) -> None:
         """Copy the database."""
-        with self.opened(self.output) as store:
+        with self.open_study(self.output) as store:
             from pqpp_annotation.store.database import backup
 
             place = backup(store, self.output)
@@ -147,7 +147,7 @@ class AnnotateExport(StudyFile, Command):
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
-        with self.opened() as store:
+        with self.open_study() as store:
             from pqpp_annotation.export import export_study
 
             for line in export_study(store, self.output, self.format):
@@ -208,16 +208,16 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
             file, _ = self._table(study.name or "")
             print(f"added: {add_prompts(study, file)} items, {self.study}")
             return
-        place = Path(self.study)
-        if place.exists():
-            raise PqppError(f"{place} already exists; use `add`, or name another folder")
+        path = Path(self.study)
+        if path.exists():
+            raise PqppError(f"{path} already exists; use `add`, or name another folder")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
-        settings |= {"image_column": self.image_column, **settings_of(self.set or {})}
+        settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
             settings["title"] = self.title
-        file, folder = self._table(place.stem)
-        study = make_study(place, file, folder, self.kind, **settings)
-        with self.opened() as store:
+        file, folder = self._table(path.stem)
+        study = make_study(path, file, folder, self.kind, **settings)
+        with self.open_study() as store:
             from pqpp_annotation.store.access import keep_url, make_links
             from pqpp_annotation.store.items import count_items
 
@@ -231,8 +231,8 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
                     ("trial", "to try it", _TRY_DAYS),
                 )
             ]
-        print(f"created {place} and {study.database} ({counts})")
-        print(f"next: pqpp annotate serve {place}")
+        print(f"created {path} and {study.database} ({counts})")
+        print(f"next: pqpp annotate serve {path}")
         print(f"your own view: {links[0]}")
         print(f"to try it:     {links[1]}")
 
@@ -253,14 +253,14 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         return str(table), str(folder)
 
 
-def settings_of(given: dict[str, str]) -> dict[str, Any]:
+def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
         PqppError: A group has a value already.
 
     Example:
-        >>> settings_of({"control.count": "20", "consent": "I agree.", "control.every": "4"})
+        >>> parse_settings({"control.count": "20", "consent": "I agree.", "control.every": "4"})
         {'control': {'count': 20, 'every': 4}, 'consent': 'I agree.'}
     """
     settings: dict[str, Any] = {}
@@ -307,15 +307,15 @@ class AnnotateInvite(StudyFile, Address, Command):
 
     def run(self) -> None:
         """Make links, list them, or end one."""
-        with self.opened(self.output) as store:
-            from pqpp_annotation.store.access import all_links, make_links, revoke_link
+        with self.open_study(self.output) as store:
+            from pqpp_annotation.store.access import get_links, make_links, revoke_link
 
             if self.revoke is not None:
                 revoke_link(store, self.revoke)
                 print(f"revoked: link {self.revoke}")
             elif self.list:
                 print(f"{'id':>6}  {'role':9}  {'state':8}  label")
-                for link in all_links(store):
+                for link in get_links(store):
                     state = link.state(store.clock())
                     state = "shared" if link.is_shared and state == "open" else state
                     print(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}")
@@ -361,7 +361,7 @@ class AnnotateServe(StudyFile, Command):
     host: str = option("127.0.0.1", "address to listen on (default: this machine only)")
     port: int = option(8000, "port to listen on")
     url: str | None = option(None, "public address, used in all links")
-    workers: int = option(1, "processes; more than one on PostgreSQL only", least=1)
+    workers: int = option(1, "processes; more than one on PostgreSQL only", ge=1)
     certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
     key: str | None = option(None, "its key, in PEM form", path="file")
     allow_http: bool = option(False, library="allows_http")
@@ -389,16 +389,16 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
     def run(self) -> None:
         """Print it."""
         style = self.style
-        with self.opened(self.output) as store:
-            from pqpp_annotation.owner.overview import Watch
+        with self.open_study(self.output) as store:
+            from pqpp_annotation.owner.overview import StudyMonitor
             from pqpp_annotation.store.answers import count_answers
             from pqpp_annotation.store.items import count_items
-            from pqpp_annotation.store.people import everybody
+            from pqpp_annotation.store.people import get_people
 
-            look = Watch(store).look()
+            look = StudyMonitor(store).get_overview()
             rows = {row.id: row for row in look.people}
             with store.reading() as db:
-                people = [_row_of(db, person, rows.get(person.id)) for person in everybody(db)]
+                people = [_to_row(db, person, rows.get(person.id)) for person in get_people(db)]
             counts = replace(count_items(store), finished=look.progress.complete)
             votes = count_answers(store)
         if style == "json":
@@ -413,12 +413,12 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
         emit(text, self.output, style)
 
 
-def _row_of(db: Any, person: Any, row: Any) -> dict[str, Any]:
+def _to_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
     """Return what is known of a person; `row` is the owner's, None for who does not judge."""
     from pqpp_annotation.owner.words import STATE_WORDS
-    from pqpp_annotation.store.work import progress_of
+    from pqpp_annotation.store.work import get_progress
 
-    progress = progress_of(db, person.id)
+    progress = get_progress(db, person.id)
     state = "finished" if progress.done and not progress.left_for_me else "at work"
     if person.withdrawn or row is None:
         state = "withdrawn" if person.withdrawn else ""

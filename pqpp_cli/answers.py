@@ -49,24 +49,24 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     )
 
 
-def format_question(verdict: PromptVerdict, columns: dict, far_means: str) -> str:
+def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
     """Return the verdict on one prompt, and what `predicted_columns` returned for it, in lines."""
     from pqpp_datasets.target_columns import readable_words
 
-    targets, _ = _targets_in(columns)
+    targets, _ = _find_targets(columns)
     lines = [
         f"{target} {columns[target][0]:.2f}: {readable_words(target)}"
         for target in targets
         if target != verdict.target and columns[target][0] is not None
     ]
-    is_far = any(columns.get("far", []))
-    notes = [f"far: {far_means}"] if is_far else []
+    is_far = any(columns.get("out_of_domain", []))
+    notes = [f"out of domain: {domain_note}"] if is_far else []
     if not is_far and (ignored := columns.get("ignored", [""])[0]):  # else the verdict says why
         notes = [f"not read: {visible(ignored)}"]
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 
-def format_answers(style: str, columns: dict, far_means: str, width: int | None) -> str:
+def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
     """Return what `predicted_columns` returned as a `table` or in `markdown`.
 
     Deviations stand beside their values, and it is said which prompts are far.
@@ -74,16 +74,16 @@ def format_answers(style: str, columns: dict, far_means: str, width: int | None)
     Args:
         width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
     """
-    targets, deviations = _targets_in(columns)
+    targets, deviations = _find_targets(columns)
     header = ["prompt"]
     table = []
     for target, spread in zip(targets, deviations, strict=True):
         header.append(f"{target} ± sd" if target + _DEVIATION in columns else target)
         table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
-    far = columns.get("far", [])
+    far = columns.get("out_of_domain", [])
     if any(far):
         header.append("")
-        table.append(["far" if is_far else "" for is_far in far])
+        table.append(["out of domain" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
     style = "github" if style == "markdown" else "simple"
     if style == "github":
@@ -101,7 +101,7 @@ def format_answers(style: str, columns: dict, far_means: str, width: int | None)
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
     text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
-    notes = [f"far: {far_means}"] if any(far) else []
+    notes = [f"out of domain: {domain_note}"] if any(far) else []
     if count := sum(map(bool, columns.get("ignored", []))):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
         notes.append(f"{of} not read completely; the column `ignored` of the output file says why")
@@ -123,9 +123,9 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     return "\n\n".join([*parts, f"change: {NOTE}"])
 
 
-def _targets_in(columns: dict) -> tuple[list[str], list[list[float | None]]]:
+def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
     """Return the targets, and their deviations, None where there are none."""
-    beside = ("prompt", "distance", "far", "ignored")
+    beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])
     return targets, [columns.get(target + _DEVIATION) or none for target in targets]

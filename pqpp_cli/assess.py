@@ -89,7 +89,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
     output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
     gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table made with other assessors or models")
-    batch_size: int = option(16, "images at once", least=1)
+    batch_size: int = option(16, "images at once", ge=1)
     shard_size: int | None = option(None, "rows per shard (default: 100)")
 
     def __post_init__(self) -> None:
@@ -144,11 +144,11 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             note(*assessor.notes())
         self._say_agreement()
         if self.gallery:
-            self.write_page([self.output], self.gallery, **self.shown())
+            self.write_page([self.output], self.gallery, **self.gallery_options())
         return None
 
-    def shown(self) -> dict[str, Any]:
-        """Return what only this assessor's gallery has."""
+    def gallery_options(self) -> dict[str, Any]:
+        """Return the gallery options of this evaluator."""
         return {}
 
     def _job(self) -> tuple[AssessShard, dict, str]:
@@ -193,16 +193,16 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
 
         if self.dataset:
-            from pqpp_models.prompt_rows import parts_of
+            from pqpp_models.prompt_rows import iterate_batches
 
-            return numbered_prompts(part for part, _ in parts_of(self.rows(self.column)))
+            return numbered_prompts(part for part, _ in iterate_batches(self.rows(self.column)))
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _say_agreement(self) -> None:
         """Say how well each routine's verdicts agree with people, as far as it is known."""
         from pqpp_feedback.assess.agreement import (
-            agreement_by,
             agreement_in_words,
+            group_agreement,
             read_people,
             with_people,
         )
@@ -216,7 +216,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         if not known:
             note(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
-        for measured in agreement_by(rows, ["routine"]):
+        for measured in group_agreement(rows, ["routine"]):
             note(f"{measured['routine']}: {agreement_in_words(measured)}")
 
 
@@ -312,7 +312,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
 
             check_choice("sort_by", self.sort_by, SCORES)
 
-    def shown(self) -> dict[str, Any]:
+    def gallery_options(self) -> dict[str, Any]:
         """Return the gallery's threshold, title and order."""
         from pqpp_feedback.assess.verdicts import read_verdicts
 

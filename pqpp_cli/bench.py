@@ -88,24 +88,24 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     targets: tuple[str, ...] | None = None
 
     @property
-    def asked_split(self) -> str | None:
+    def default_split(self) -> str | None:
         """The split, None of a table."""
         return self.split or (None if Path(self.dataset or "").is_file() else "validation")
 
-    def opened(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
+    def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
         """Return the rows, the predictors with what they need of images, and the targets."""
         from pqpp_models.bench.run import load_predictors, open_split
-        from pqpp_models.prompt_rows import with_kept_images
+        from pqpp_models.prompt_rows import with_saved_images
 
         # What is quicker to fail comes first: the data, which may have to be downloaded.
-        place = (self.dataset, self.subset, self.asked_split, self.data_dir, self.image_dir)
-        split = open_split(*place)
+        source = (self.dataset, self.subset, self.default_split, self.data_dir, self.image_dir)
+        split = open_split(*source)
         predictors, left_out = load_predictors(self.predictors, split)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.targets(self.targets, predicted)  # a misspelt one is told before any note
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
-            rows = with_kept_images(split.rows, self.dataset or "pqpp", self.image_dir)
+            rows = with_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
         return split, predictors, targets
 
@@ -211,7 +211,7 @@ class BenchPredictors(Compared):
         run = self._run()
         note(*run.builds.notes)
         beside = self.table == "main" and self.published
-        published = run.published() if beside else []
+        published = run.get_published() if beside else []
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
             text += f"\n\n{NOTE}"
@@ -236,10 +236,10 @@ class BenchPredictors(Compared):
             open_split,
             run_automatic_metrics,
             run_table,
-            with_some_of,
+            select_predictors,
         )
 
-        split, predictors, targets = self.opened()
+        split, predictors, targets = self.load()
         for name, predictor in predictors.items():
             predictor.require_columns(split.rows.column_names, split.config)
             table = Path(self.dataset or "")
@@ -250,7 +250,7 @@ class BenchPredictors(Compared):
                     "rows, its figures are too good"
                 )
         if self.predictors is None and self.table == "main":
-            predictors, left_out = with_some_of(predictors, targets, not split.is_pqpp)
+            predictors, left_out = select_predictors(predictors, targets, not split.is_pqpp)
             note(*left_out)
         progress = sys.stderr.isatty()
         if self.table == "automatic-metrics":
@@ -263,7 +263,7 @@ class BenchPredictors(Compared):
         train = None
         with contextlib.suppress(PqppError, FileNotFoundError):  # what has no train split
             train = open_split(self.dataset, self.subset, "train", self.data_dir)
-        return run.tested(self.baseline, progress, train)
+        return run.with_tests(self.baseline, progress, train)
 
 
 class BenchRichhf(DataDir, FigureTables, Command):
@@ -281,8 +281,8 @@ class BenchRichhf(DataDir, FigureTables, Command):
     models: tuple[str, ...] = option((), metavar="NAME_OR_PATH[,...]", path="name", commas=True)
     split: str = option("validation", "its split", ("train", "validation", "test"))
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1 with images", path="folder")
-    limit: int | None = option(None, "only the first N images", least=1)
-    batch_size: int = option(16, "images at once", least=1)
+    limit: int | None = option(None, "only the first N images", ge=1)
+    batch_size: int = option(16, "images at once", ge=1)
     published: bool = option(True, "omit the published figures", library="with_published")
 
     def run(self) -> None:
@@ -319,15 +319,15 @@ class BenchRouting(FigureTables, Compared):
 
     def run(self) -> None:
         """Print the table and draw the curves."""
-        from pqpp_files.write_beside import write_beside
+        from pqpp_files.atomic_write import atomic_write
         from pqpp_models.bench.routing import plot_routing, run_routing
 
-        split, predictors, targets = self.opened()
+        split, predictors, targets = self.load()
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
         self.show(title, [table.figures], [table.in_words, *table.notes])
         if self.plot:
-            with write_beside(self.plot) as beside:
+            with atomic_write(self.plot) as beside:
                 plot_routing(table, beside)
             print(f"written: {self.plot}", file=sys.stderr)
 

@@ -15,8 +15,8 @@ from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
-    from pqpp_datasets.own_benchmark.build import Built
-    from pqpp_datasets.own_benchmark.write import Keeping
+    from pqpp_datasets.own_benchmark.build import Outcome
+    from pqpp_datasets.own_benchmark.write import Extras
 
 
 def _formats() -> list[str]:
@@ -97,7 +97,7 @@ class KeepingOptions(Group):
     citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option("other", metavar="KEY")
     collection: str | None = option(None, metavar="TEXT")
-    plan_width: float = option(0.1, above=0, below=1)
+    plan_width: float = option(0.1, gt=0, lt=1)
 
 
 class Build(
@@ -170,11 +170,11 @@ class Build(
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
         from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-        from pqpp_datasets.own_benchmark.write import Keeping
+        from pqpp_datasets.own_benchmark.write import Extras
         from pqpp_files.options.flags import in_flags
         from pqpp_models.text.reading.language import language_codes
 
-        keeping = Keeping(**self.arguments(Keeping) | {"images": self.keep_images})
+        keeping = Extras(**self.arguments(Extras) | {"images": self.keep_images})
         options = BuildOptions(**self.arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
@@ -198,11 +198,11 @@ class Build(
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> Iterator[str]:
+def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
     """Give what came of a build, for people."""
     from pqpp_files.figures import figures_text
 
-    yield from (*built.told, *built.notes)
+    yield from (*built.trust_lines, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
         yield from figures_text("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
@@ -217,8 +217,8 @@ def _lines(built: Built, keeping: Keeping, exclude: str | None, plan: bool) -> I
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         yield f"annotators: {admitted} of {len(annotators)} admitted"
-    for names, people in built.flagged:
-        shown = dict(zip(names, keeping.shown(names), strict=True))
+    for names, people in built.flagged_people:
+        shown = dict(zip(names, keeping.show_names(names), strict=True))
         for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"

@@ -16,11 +16,11 @@ from pqpp_files.options.option import (
     NEEDED,
     PARAMETER,
     Options,
-    fields_of,
     first_sentence,
+    get_fields,
     option,
 )
-from pqpp_files.paths import check_output, check_output_folder, expanded, refuse_other_kind
+from pqpp_files.paths import check_output, check_output_folder, expand, refuse_other_kind
 
 LIBRARY: Any = MISSING
 """The default of an option that the library declares; see `Group`."""
@@ -38,9 +38,9 @@ _METAVARS = {
 """What stands behind a flag if nothing is said, by its path or its type; else its name."""
 
 
-def _declared(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give the parameters of MODULE:NAME, each as `option` declares it."""
-    module, _, name = place.partition(":")
+    module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
     made = {field.name: field.default_factory for field in getattr(function, _FIELDS, {}).values()}
@@ -93,7 +93,7 @@ class Group(Options):
     def complete(cls) -> type[Self]:
         """Return the class, whose options have what they take from the library."""
         if cls._takes:
-            parameters = dict(one for place in cls._takes for one in _declared(place))
+            parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}
             known: dict[str, Any] = {}
             for base in reversed(cls.__mro__):
@@ -107,7 +107,7 @@ class Group(Options):
                     cls.__annotations__[name] = kind
             cls._takes = ()
             cls._make()
-        for field in fields_of(cls):
+        for field in get_fields(cls):
             kind = field.metadata.get("path") or str(field.type).removesuffix(" | None")
             metavar = None if field.metadata.get("word") is True else _METAVARS.get(kind)
             if "choices" not in field.metadata:
@@ -116,7 +116,7 @@ class Group(Options):
         return cls
 
     def require_one_of(self, *names: str) -> None:
-        """Refuse none, or several, of options that are ways to say the same.
+        """Refuse none, or several, of mutually exclusive options.
 
         Raises:
             PqppError: One line that names those that came, or all.
@@ -129,20 +129,20 @@ class Group(Options):
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace."""
-        field = next(f for f in fields_of(self) if f.name == name)
+        field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
     def arguments(self, function: Callable) -> dict[str, Any]:
         """Return the options that a function or class of the library takes, by its names."""
-        own = {f.metadata.get("library", f.name): f.name for f in fields_of(self)}
+        own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
 
-    def role_of(self, name: str) -> str | None:
-        """Return what the path of an option is; see `path` of `option`."""
-        return next(f.metadata.get("path") for f in fields_of(self) if f.name == name)
+    def get_role(self, name: str) -> str | None:
+        """Return the role of an option's path; see `path` of `option`."""
+        return next(f.metadata.get("path") for f in get_fields(self) if f.name == name)
 
 
 class Command(Group):
@@ -159,12 +159,12 @@ class Command(Group):
     """
 
     max_bytes: int | None = option(
-        None, "of an input that is piped or packed, as read (default: 1 GiB)", least=1
+        None, "of an input that is piped or packed, as read (default: 1 GiB)", ge=1
     )
 
     def check_paths(self) -> None:
         """Spell `~` out, and refuse outputs that could not be written or are an input."""
-        self.spell_paths_out()
+        self.expand_paths()
         check_outputs(self)
 
     def run(self) -> Any:
@@ -183,16 +183,16 @@ def check_outputs(command: Any) -> None:
     Raises:
         PqppError: One line that names the option.
     """
-    roles = {field.name: command.role_of(field.name) for field in fields_of(command)}
+    roles = {field.name: command.get_role(field.name) for field in get_fields(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
     outputs = {name: value for name, value in given.items() if roles[name] in _OUTPUTS}
     if not outputs:
         return
     read = {name: value for name, value in given.items() if roles[name] and name not in outputs}
-    inputs = _named_in(list(read.values()), Path.is_file)
-    images = _named_in([v for n, v in read.items() if roles[n] == "images"], Path.is_dir)
-    folders = _named_in([v for n, v in read.items() if roles[n] != "images"], Path.is_dir)
-    for field in fields_of(command):
+    inputs = _find_paths(list(read.values()), Path.is_file)
+    images = _find_paths([v for n, v in read.items() if roles[n] == "images"], Path.is_dir)
+    folders = _find_paths([v for n, v in read.items() if roles[n] != "images"], Path.is_dir)
+    for field in get_fields(command):
         if field.name not in outputs:
             continue
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
@@ -219,19 +219,19 @@ def check_outputs(command: Any) -> None:
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
     """Refuse a file that is there in a folder that is read."""
-    place, here = expanded(path).resolve(), Path.cwd()
-    for name in folders if place.is_file() else ():
-        folder = expanded(name).resolve()
-        if folder in place.parents and folder not in (here, *here.parents):
+    target, here = expand(path).resolve(), Path.cwd()
+    for name in folders if target.is_file() else ():
+        folder = expand(name).resolve()
+        if folder in target.parents and folder not in (here, *here.parents):
             raise FileError(f"{path} is a file of the input {name}; name another file")
 
 
-def _named_in(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
+def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
     """Return the files, or the folders, that the values of options name."""
     found = []
     for text in sorted(set(_candidates(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
-            found += [text] if is_there(expanded(text)) else []
+            found += [text] if is_there(expand(text)) else []
     return found
 
 

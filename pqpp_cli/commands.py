@@ -49,19 +49,19 @@ Tab completion: eval "$(register-python-argcomplete pqpp)"
 """
 
 
-def names_in(path: tuple[str, ...] = ()) -> dict[str, str]:
+def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the commands, or the subcommands of one, each with its summary.
 
     Example:
-        >>> list(names_in())[:2], names_in(("bench",))["conqa"]
+        >>> list(list_commands())[:2], list_commands(("bench",))["conqa"]
         (['predict', 'bench'], 'compare runs on conceptual and descriptive queries')
     """
     if not path:
         return COMMANDS
     from pqpp_files.options.option import first_sentence
 
-    classes = [kind for words, kind in _classes_in(path[0]) if words[:-1] == path]
-    return {words_of(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
+    classes = [kind for words, kind in _find_classes(path[0]) if words[:-1] == path]
+    return {get_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
 
 
 def commands() -> Iterator[type[Command]]:
@@ -72,29 +72,29 @@ def commands() -> Iterator[type[Command]]:
         'Predict'
     """
     for name in COMMANDS:
-        yield from (k.complete() for _, k in _classes_in(name) if hasattr(k, "run"))
+        yield from (k.complete() for _, k in _find_classes(name) if hasattr(k, "run"))
 
 
-def _classes_in(name: str) -> list[tuple[tuple[str, ...], Any]]:
+def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
     """Return the command or the subcommands of a module, by their words."""
-    kinds = [kind for kind in vars(_imported(name)).values() if isinstance(kind, type)]
-    found = {words_of(kind): kind for kind in kinds if kind.__module__ == f"pqpp_cli.{name}"}
+    kinds = [kind for kind in vars(_import_module(name)).values() if isinstance(kind, type)]
+    found = {get_words(kind): kind for kind in kinds if kind.__module__ == f"pqpp_cli.{name}"}
     return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
 
 
-def words_of(kind: type) -> tuple[str, ...]:
+def get_words(kind: type) -> tuple[str, ...]:
     """Return the words that name a command, `bench conqa` of `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
 
 
-def named(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
+def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
     """Return the class of the command that words name, and what they give for its options.
 
     Raises:
         SystemExit: They are no command line of ours, or ask for help; what is to say is said.
 
     Example:
-        >>> kind, flags = named(["fit", "votes", "--output", "mine", "--folds", "3"])
+        >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])
         >>> kind.__name__, flags
         ('Fit', {'dataset': 'votes', 'output': 'mine', 'folds': '3'})
     """
@@ -130,7 +130,7 @@ def _add_commands(
         required=not is_optional,
         parser_class=Parser,
     )
-    for name, summary in names_in(path).items():
+    for name, summary in list_commands(path).items():
         child = actions.add_parser(name, help=summary.replace("%", "%%"))
         # Options of the usual subcommand may stand before a subcommand, if only to be refused.
         if words is None or name in (words if is_optional else words[:1]):
@@ -141,7 +141,7 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
     """Give a parser the options of a command, or the names of its subcommands."""
     from pqpp_files.options.flags import add_options
 
-    module, classes = _imported(path[0]), dict(_classes_in(path[0]))
+    module, classes = _import_module(path[0]), dict(_find_classes(path[0]))
     usual = getattr(module, "USUAL", None) if len(path) == 1 else None
     group = classes.get(path[:1], module)
     about: Any = classes.get((*path, usual) if usual else path, group)
@@ -160,7 +160,7 @@ def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) ->
         _add_commands(parser, path, words, is_optional=usual is not None)
 
 
-def _imported(name: str) -> ModuleType:
+def _import_module(name: str) -> ModuleType:
     return importlib.import_module(f"pqpp_cli.{name}")
 
 

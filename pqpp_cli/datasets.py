@@ -66,13 +66,13 @@ class DatasetsList(Command):
     def run(self) -> None:
         """Print them as a table."""
         from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
-        from pqpp_datasets.export.describe import size_of
+        from pqpp_datasets.export.describe import get_size
 
         rows = [
             (
                 b.name + (" (default)" if b.name == DEFAULT else ""),
                 ", ".join(f"{split} {b.rows[split]:,}" if b.rows else split for split in b.splits),
-                f"{size:,}" if (size := size_of(b)) is not None else "not known",
+                f"{size:,}" if (size := get_size(b)) is not None else "not known",
                 b.licence,
             )
             for b in BENCHMARKS.values()
@@ -186,13 +186,13 @@ class DatasetsShow(Command):
 
     def run(self) -> None:
         """Describe it and print that."""
-        from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
+        from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark, describe_folder
 
         if self.dataset not in BENCHMARKS and Path(self.dataset).is_dir():
             described = describe_folder(self.dataset, self.subset)
         else:
-            described = describe_benchmark(benchmark_of(self.dataset), self.data_dir)
+            described = describe_benchmark(get_benchmark(self.dataset), self.data_dir)
         print(visible(described.title) + "\n")
         for name, fact in described.facts.items():
             print(f"{name}: {fact}" if name == "files" else visible(f"{name}: {fact}"))
@@ -201,7 +201,7 @@ class DatasetsShow(Command):
         columns = [
             (
                 visible(name),
-                visible(_kind(feature)),
+                visible(_describe_type(feature)),
                 *(_cell(row.get(name)) for row in described.rows),
             )
             for name, feature in described.features.items()
@@ -220,11 +220,11 @@ def _cell(value: object) -> str:
     return text if len(text) <= _CELL else text[: _CELL - 3] + "..."
 
 
-def _kind(feature: Any) -> str:
-    """Say what a column holds, in a word or two."""
+def _describe_type(feature: Any) -> str:
+    """Describe a column's type in a word or two."""
     if isinstance(feature, dict):
         return "{" + ", ".join(feature) + "}"
     inner = getattr(feature, "feature", None)
     if inner is not None:
-        return f"list of {_kind(inner)}"
+        return f"list of {_describe_type(inner)}"
     return getattr(feature, "dtype", None) or type(feature).__name__.lower()

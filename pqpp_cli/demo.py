@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_cli.command import Command
 from pqpp_cli.groups import OnePredictor
-from pqpp_cli.output import emit, width_of
+from pqpp_cli.output import emit, get_width
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -98,8 +98,8 @@ class Demo(Served, Command):
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         rows = predictor.read_rows(_PROMPTS)
         columns = predicted_columns(predictor, rows, _SHOWN, uncertainty=True)
-        print(format_answers("table", columns, predictor.far_means, width_of(None)))
-        rows, road = _validation()
+        print(format_answers("table", columns, predictor.domain_note, get_width(None)))
+        rows, road = _load_rows()
         if rows is None:
             print(f"\nPQPP's validation prompts are not here: {road}")
             print("\n2. The paper's protocol, on the test split of a generated sample\n")
@@ -125,7 +125,7 @@ def _ask() -> None:
             print(f"\n{verdict(prompt)}")
 
 
-def _validation() -> tuple[Any, str]:
+def _load_rows() -> tuple[Any, str]:
     """Return PQPP's validation rows and where they are from; None and why where there are none."""
     from datasets import config
 
@@ -141,10 +141,10 @@ def _validation() -> tuple[Any, str]:
     folder, road = local_folder(benchmark, None), f"from {ENVIRONMENT_VARIABLE}, "
     if folder is None:
         published = release(benchmark.folders[0])
-        place = Path(config.DOWNLOADED_DATASETS_PATH)
-        is_here = (place / published.folder / published.commit / file).is_file()
+        path = Path(config.DOWNLOADED_DATASETS_PATH)
+        is_here = (path / published.folder / published.commit / file).is_file()
         try:
-            folder = download_release(published, [file], place)
+            folder = download_release(published, [file], path)
         except BenchmarkError as error:
             return None, str(error)
         road = "downloaded before, " if is_here else "downloaded, sha256 as published, "
@@ -163,8 +163,8 @@ def _bench(rows: Any, folder: Path) -> None:
 
     predictors = {name: Predictor.from_pretrained(name) for name in (_BUILD, "mean_word_length")}
     predictors |= named_predictors({"word_count": lambda texts: [len(t.split()) for t in texts]})
-    run = run_table(Split.of(rows), predictors, _TARGETS)
-    published = run.published()
+    run = run_table(Split.from_rows(rows), predictors, _TARGETS)
+    published = run.get_published()
     print(format_results("table", run.results, published))
     folder.mkdir(parents=True, exist_ok=True)
     emit(format_results("csv", run.results, published), str(folder / _FIGURES))

@@ -76,13 +76,13 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
 
     def run(self) -> None:
         """Fit, save, and print what the predictor scores on prompts that were left out."""
-        from pqpp_backbones.checkpoint import check_place
+        from pqpp_backbones.checkpoint import check_checkpoint_folder
         from pqpp_backbones.training.publish import refuse_finished
         from pqpp_models.llm.predictor import LlmPredictor
         from pqpp_models.text.ridge.fitting import fit
         from pqpp_models.text.ridge.scores import read_score_table
 
-        check_place(self.output, "llm" if self.chat_model else "ridge")
+        check_checkpoint_folder(self.output, "llm" if self.chat_model else "ridge")
         refuse_finished(Path(self.output), self)
         part = self.subset, self.split, self.data_dir, self.column
         data = read_score_table(self.dataset, self.targets, *part)

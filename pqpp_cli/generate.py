@@ -55,12 +55,10 @@ class ImagesEndpoint(Group):
 
     TITLE = "with --images-url; --height and --width apply too"
     images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
-    most_calls: int | None = option(
-        None, "maximum number of calls", above=0, goes_with="images_url"
-    )
-    most_money: float | None = option(None, above=0, goes_with="images_url")
+    most_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="images_url")
+    most_money: float | None = option(None, gt=0, goes_with="images_url")
     ledger: str | None = option(None, metavar="FILE", goes_with="images_url")
-    price_per_image: float | None = option(None, "of an image", above=0, goes_with="images_url")
+    price_per_image: float | None = option(None, "of an image", gt=0, goes_with="images_url")
 
 
 class Generate(
@@ -116,8 +114,8 @@ class Generate(
     output: str = option(
         NEEDED, "a folder, or any fsspec URL, like s3://BUCKET/NAME", path="output"
     )
-    images_per_prompt: int = option(2, "how many images of each prompt", least=1)
-    batch_size: int = option(1, "batch size; with 1, images do not depend on the batch", least=1)
+    images_per_prompt: int = option(2, "how many images of each prompt", ge=1)
+    batch_size: int = option(1, "batch size; with 1, images do not depend on the batch", ge=1)
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
@@ -132,12 +130,12 @@ class Generate(
         if self.has_many_workers and (self.most_calls or self.most_money):
             raise PqppError("`workers`: each would spend `most_calls` or `most_money`; remove it")
 
-    def role_of(self, name: str) -> str | None:
+    def get_role(self, name: str) -> str | None:
         """Return what the path of an option is; images lie in a folder or in a store."""
         from pqpp_files.shards import is_local
 
         is_elsewhere = name == "output" and not is_local(str(self.output))
-        return None if is_elsewhere else super().role_of(name)
+        return None if is_elsewhere else super().get_role(name)
 
     def run(self) -> None:
         """Make the images that are not there."""
@@ -147,7 +145,7 @@ class Generate(
 
         if self.in_shards or launched_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
-            held = None if is_cut else self._held
+            held = None if is_cut else self._cut_in_memory
             self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
             if not self.shard:
                 list_images(ShardStore(self.output))
@@ -174,7 +172,7 @@ class Generate(
         if generator.budget:
             print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
 
-    def _held(self, size: int) -> list[Shard]:
+    def _cut_in_memory(self, size: int) -> list[Shard]:
         """Cut a file that is read as a whole."""
         import pyarrow as pa
 

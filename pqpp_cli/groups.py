@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import PAGES, Group
-from pqpp_cli.commands import words_of
+from pqpp_cli.commands import get_words
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
-from pqpp_files.paths import expanded, names_a_table
+from pqpp_files.paths import expand, names_a_table
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
@@ -54,7 +54,7 @@ def sound_encoder(name: str) -> str:
     from pqpp_backbones.pretrained import WHOLE
     from pqpp_hub.pull import pull_files
 
-    folder = expanded(name) if expanded(name).is_dir() else pull_files(name, WHOLE)
+    folder = expand(name) if expand(name).is_dir() else pull_files(name, WHOLE)
     check_foreign(folder)
     return str(folder)
 
@@ -134,8 +134,8 @@ class Dataset(DataDir):
         """Return the rows of the dataset, with its column of prompts as `prompt`."""
         from pqpp_models.prompt_rows import dataset_rows
 
-        place = (self.dataset or "", self.subset, self.split, self.data_dir)
-        return dataset_rows(*place, column=column)[0]
+        source = (self.dataset or "", self.subset, self.split, self.data_dir)
+        return dataset_rows(*source, column=column)[0]
 
 
 class ImageDir(Group):
@@ -180,7 +180,7 @@ class PromptOptions(ColumnOptions):
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
-            command = " ".join(["pqpp", *words_of(type(self))])
+            command = " ".join(["pqpp", *get_words(type(self))])
             raise PqppError(
                 f"{len(self.prompts)} arguments given, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
@@ -278,10 +278,8 @@ class Shards(Group):
     workers: int | None = option(None, "parallel processes (default: 1; on Ray as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
     ray_address: str | None = option(None, metavar="ADDRESS")
-    num_cpus: float | None = option(
-        None, "with --engine ray: CPUs per worker (default: 1)", least=0
-    )
-    num_gpus: float | None = option(None, least=0)
+    num_cpus: float | None = option(None, "with --engine ray: CPUs per worker (default: 1)", ge=0)
+    num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
         """Refuse what is about a cluster where none is asked for."""
@@ -301,9 +299,9 @@ class Shards(Group):
         """Whether other processes do the work, each with a model of its own."""
         return (self.workers or 1) > 1 or self.engine == "ray"
 
-    def role_of(self, name: str) -> str | None:
+    def get_role(self, name: str) -> str | None:
         """Return what the path of an option is; those of shards may lie in a store."""
-        role = super().role_of(name)
+        role = super().get_role(name)
         if not self.in_shards or name not in ("output", "image_dir"):
             return role
         from pqpp_files.shards.store import is_local
@@ -342,11 +340,11 @@ class Shards(Group):
             raise PqppError("shards are read from files; give `file`")
         if output is None:
             raise PqppError("shards are written to a folder; give `output`")
-        source, target = (expanded(place).resolve() for place in (file, output))
+        source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
         share = self.shard or cut.launched_share(os.environ)
-        cut.share_of((), share)  # refuses what is none before anything is read
+        cut.select_share((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
         job, settings, place = begin()

@@ -65,8 +65,8 @@ class Leaderboard(Tables, Command):
         from pqpp_models.bench.leaderboard import leaderboard
         from pqpp_models.bench.tables import format_results
 
-        place = (self.source, self.benchmark, self.dataset, self.subset, self.split)
-        board = leaderboard(*place, self.models, self.verify, sys.stderr.isatty())
+        source = (self.source, self.benchmark, self.dataset, self.subset, self.split)
+        board = leaderboard(*source, self.models, self.verify, sys.stderr.isatty())
         note(*board.notes)
         text = format_results(self.style, board.run.results, board.published, with_intervals=True)
         emit(text, self.output, self.style)

@@ -53,7 +53,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # which holds all imports of ours
-        from pqpp_cli.commands import named
+        from pqpp_cli.commands import parse_command
 
         sys.stdout, sys.stderr = sys.stdout or _Closed(), sys.stderr or _Closed(is_silent=True)
         for stream in (sys.stdout, sys.stderr):
@@ -75,7 +75,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             return 0
         words = [*words[1:], "--help"] if words[0] == "help" else words
         try:
-            kind, flags = named(words)
+            kind, flags = parse_command(words)
         except SystemExit as left:  # of the parser, which has said why
             sys.stdout.flush()  # a full disk is told of
             return int(left.code or 0)
@@ -100,7 +100,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             raise
         from pqpp_files.visible import visible
 
-        status, lines = _told(error, kind)
+        status, lines = _describe_error(error, kind)
         try:  # a stream that takes no more is given up
             sys.stdout.flush()
             for line in lines:
@@ -132,14 +132,14 @@ class _Closed(io.TextIOBase):
         return len(text)
 
 
-def _told(error: Exception, kind: type | None) -> tuple[int, list[str]]:
+def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
     """Return the exit status of an error, 2 where the user can help it, and what is said."""
     from pqpp_files.errors import PqppError, in_a_line
-    from pqpp_files.extras import extra_of, install_command
+    from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import in_flags
 
     package = (getattr(error, "name", None) or "").partition(".")[0]
-    if isinstance(error, ImportError) and (extra := extra_of(package)):
+    if isinstance(error, ImportError) and (extra := find_extra(package)):
         return 2, [f"this command needs {package}; run: {install_command(extra)}"]
     if isinstance(error, OSError) and error.strerror:
         if error.filename:

@@ -91,13 +91,13 @@ class ModelsCollectionAttach(ModelsCollection, Command):
 
     def run(self) -> None:
         """Put the collection into the predictor and save that."""
-        from pqpp_backbones.checkpoint import check_place
+        from pqpp_backbones.checkpoint import check_checkpoint_folder
         from pqpp_models import Predictor
-        from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
+        from pqpp_models.text.collection.encoded import EncodedCaptions, to_encoder, with_collection
 
         predictor: Any = Predictor.from_pretrained(self.predictor)
-        encoder_of(predictor)  # refuses those without a collection before much is read
-        check_place(self.output, predictor.name)
+        to_encoder(predictor)  # refuses those without a collection before much is read
+        check_checkpoint_folder(self.output, predictor.name)
         captions = EncodedCaptions.from_pretrained(self.collection)
         changed: Any = with_collection(predictor, captions)
         before, after = len(predictor.model.collection), len(changed.model.collection)
@@ -137,11 +137,11 @@ class ModelsCollectionBuild(ModelsCollection, Command):
 
     def run(self) -> None:
         """Encode the captions and save them."""
-        from pqpp_backbones.checkpoint import check_place
+        from pqpp_backbones.checkpoint import check_checkpoint_folder
         from pqpp_models.prompt_file import read_texts
         from pqpp_models.text.collection.encoded import KIND, EncodedCaptions, distinct
 
-        check_place(self.output, KIND)  # before the encoding
+        check_checkpoint_folder(self.output, KIND)  # before the encoding
         captions = read_texts(self.captions, self.column)
         encoder, tokenizer, layers = self._encoder()
         texts = distinct(captions)
@@ -154,11 +154,11 @@ class ModelsCollectionBuild(ModelsCollection, Command):
         """Return the encoder, its tokenizer, and the layers."""
         from pqpp_files.extras import needing
         from pqpp_models import Predictor
-        from pqpp_models.text.collection.encoded import encoder_of
+        from pqpp_models.text.collection.encoded import to_encoder
 
         if self.predictor is not None:
             predictor: Any = Predictor.from_pretrained(self.predictor)
-            encoder, layers = encoder_of(predictor)
+            encoder, layers = to_encoder(predictor)
             return encoder, predictor.tokenizer, list(self.layers or layers)
         with needing("pqpp models collection build --model", "models"):
             from pqpp_backbones.encoder.pretrained import load_encoder
@@ -178,7 +178,7 @@ class ModelsList(Command):
 
         head = ("predictor", "what it is", "needs besides a prompt", "size")
         rows = [
-            (name, *registry.NOTES[name], _size_of(name)) for name in registry.list_predictors()
+            (name, *registry.NOTES[name], _get_size(name)) for name in registry.list_predictors()
         ]
         widths = [None, 46, 46, None]
         print(f"Shipped or untrained, by name; {registry.DEFAULT_PREDICTOR} is the default.\n")
@@ -188,8 +188,8 @@ class ModelsList(Command):
         print(tabulate(saved, head[:3], tablefmt="simple", maxcolwidths=widths[:3]))
 
 
-def _size_of(name: str) -> str:
-    """Return how large the files are that come with a predictor."""
+def _get_size(name: str) -> str:
+    """Return the size of a predictor's shipped files."""
     from importlib.resources import files
 
     folder = files("pqpp_models") / "weights" / name
@@ -222,10 +222,10 @@ class ModelsPush(Push, Command):
     def run(self) -> None:
         """Push what was named, and print what was done."""
         from pqpp_backbones.checkpoint import CONFIG
-        from pqpp_backbones.foreign import field_of
-        from pqpp_files.paths import expanded
+        from pqpp_backbones.foreign import read_field
+        from pqpp_files.paths import expand
         from pqpp_models import DEFAULT_PREDICTOR
-        from pqpp_models.demo.page import push_space, shown_predictor
+        from pqpp_models.demo.page import load_predictor, push_space
         from pqpp_models.hub import push_to_hub
 
         name = self.predictor or DEFAULT_PREDICTOR
@@ -234,12 +234,12 @@ class ModelsPush(Push, Command):
                 raise PqppError("give both, pqpp models push NAME_OR_PATH OWNER/REPOSITORY")
             return self.push(push_space, name, self.space)
         if self.space is not None:
-            shown_predictor(name)  # refused before anything is pushed
+            load_predictor(name)  # refused before anything is pushed
         with tempfile.TemporaryDirectory() as beside:
             push: Callable = partial(
-                push_to_hub, anyway=self.anyway, beside=self._results(name, Path(beside))
+                push_to_hub, anyway=self.anyway, extra_files=self._results(name, Path(beside))
             )
-            if field_of(expanded(name) / CONFIG, "model_type") == "rahf":
+            if read_field(expand(name) / CONFIG, "model_type") == "rahf":
                 from pqpp_feedback.rahf.feedback import push_feedback_model as push
             self.push(push, name, self.repository)
         if self.space is not None:
@@ -250,9 +250,9 @@ class ModelsPush(Push, Command):
         if self.benchmark is None:
             return {}
         from pqpp_hub.eval_results import results_file
-        from pqpp_models.bench.leaderboard import evaluated
+        from pqpp_models.bench.leaderboard import evaluate_tasks
 
-        text, lines = evaluated(name, self.benchmark, sys.stderr.isatty())
+        text, lines = evaluate_tasks(name, self.benchmark, sys.stderr.isatty())
         note(*lines)
         (folder / "results").write_text(text, "utf-8")
         return {results_file(self.benchmark): folder / "results"}
@@ -268,7 +268,7 @@ class ModelsShow(Command):
         from pqpp_models import Predictor
 
         predictor = Predictor.from_pretrained(self.predictor)
-        print(f"name: {predictor.called}")
+        print(f"name: {predictor.title}")
         print(f"targets: {', '.join(predictor.targets)}")
         print(f"inputs: {predictor.inputs}")
         print(f"supervised: {'yes' if predictor.supervised else 'no'}\n")
@@ -291,10 +291,10 @@ class ModelsSubmit(Command):
         """Measure, propose, and print what was done."""
         from pqpp_hub.eval_results import submit
         from pqpp_hub.push import require_repository_id
-        from pqpp_models.bench.leaderboard import evaluated
+        from pqpp_models.bench.leaderboard import evaluate_tasks
 
         require_repository_id(self.predictor)
-        text, lines = evaluated(self.predictor, self.benchmark, sys.stderr.isatty())
+        text, lines = evaluate_tasks(self.predictor, self.benchmark, sys.stderr.isatty())
         note(*lines)
         if self.dry_run:
             print(text)

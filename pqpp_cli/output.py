@@ -69,7 +69,7 @@ def emit(text: str, output: str | None, style: str = "table", is_secret: bool = 
         is_data = style in _DATA and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
         return
-    from pqpp_files.write_beside import write_whole
+    from pqpp_files.atomic_write import write_whole
 
     write_whole(output, text, is_secret)
     print(f"written: {visible(output)}", file=sys.stderr)
@@ -77,13 +77,13 @@ def emit(text: str, output: str | None, style: str = "table", is_secret: bool = 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
     """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
-    from pqpp_files.write_beside import write_beside
+    from pqpp_files.atomic_write import atomic_write
     from pqpp_files.write_table import table_text, write_parquet
 
     if style != "parquet":
         return emit(table_text(style, columns), output, style)
     assert output is not None
-    with write_beside(output) as beside:
+    with atomic_write(output) as beside:
         write_parquet(beside, columns)
     print(f"written: {visible(output)}", file=sys.stderr)
 
@@ -94,8 +94,8 @@ def note(*lines: str) -> None:
         print(f"pqpp: note: {visible(line)}", file=sys.stderr)
 
 
-def width_of(output: str | None) -> int | None:
-    """Return how many columns a terminal has that shows a result, None where nothing is cut."""
+def get_width(output: str | None) -> int | None:
+    """Return the terminal's width, None if the output is not cut."""
     if output is not None or not sys.stdout.isatty():
         return None
     return shutil.get_terminal_size().columns

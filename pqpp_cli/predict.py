@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, width_of
+from pqpp_cli.output import emit, emit_columns, get_width
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 
@@ -54,10 +54,11 @@ class Predict(
     predictor, such as n_words, has its own unit; the table says whether higher is easier or harder.
     Blank prompts have no prediction.
 
-    Prompts that are not plain English are marked `far` (out of domain) and have no prediction;
-    --unread average fills in the average, or less if words are garbled. Files have the columns
-    `far` and `distance` (to the training prompts). Weights, flags, LoRA tags, outer quotes, tails
-    like "4k", styles and artists are ignored, and listed in the column `ignored`.
+    Prompts that are not plain English are marked `out_of_domain` (out of domain) and have no
+    prediction; --unread average fills in the average, or less if words are garbled. Files have the
+    columns `out_of_domain` and `distance` (to the training prompts). Weights, flags, LoRA tags,
+    outer quotes, tails like "4k", styles and artists are ignored, and listed in the column
+    `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
     the first target's prediction changes. The changes are exact and do not add up.
@@ -109,7 +110,7 @@ class Predict(
             read_reference(predictor)  # refused before anything is predicted
         source = self._source(predictor)
         if self.explain:
-            self._explained(predictor, [])  # refused before anything is predicted
+            self._explain(predictor, [])  # refused before anything is predicted
         if source.blank:
             are = "is blank and has" if source.blank == 1 else "are blank and have"
             text = f"{source.blank} of {source.count} prompts {are} no prediction"
@@ -119,8 +120,8 @@ class Predict(
         else:
             self._write(source, predictor)
 
-    def _explained(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
-        target = predictor.columns_for(None if predictor.one_score else self.targets)[0]
+    def _explain(self, predictor: Predictor, prompts: list[Any]) -> list[Any]:
+        target = predictor.get_columns(None if predictor.is_scalar else self.targets)[0]
         is_shown = len(prompts) > _FEW and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
@@ -129,7 +130,7 @@ class Predict(
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
         job.unread = self.unread
-        job.targets = ordered_targets(job.loaded, self.targets)
+        job.targets = ordered_targets(job.loaded_predictor, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
     def _source(self, predictor: Predictor) -> PromptSource:
@@ -137,23 +138,23 @@ class Predict(
         from pqpp_models.prompt_rows import PromptSource, dataset_rows
 
         if self.dataset:
-            place = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
+            source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
             images = predictor.inputs == "text+images"
-            rows, _ = dataset_rows(*place, self.column, keeps_images=images)
+            rows, _ = dataset_rows(*source, self.column, keeps_images=images)
             predictor.require_columns(rows.column_names, self.dataset)
-            return PromptSource.of_rows(rows)
+            return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             raise PqppError(
                 f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
                 "that has them, or call its predict in Python"
             )
         if self.prompts:
-            return PromptSource.of_words(self.prompts)
+            return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
             raise PqppError(
                 'no prompt; write pqpp predict "a prompt", give `file`, or pipe prompts in'
             )
-        return PromptSource.of_file(self.file or "-", self.column)
+        return PromptSource.from_file(self.file or "-", self.column)
 
     def _answers(
         self,
@@ -214,18 +215,18 @@ class Predict(
             verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        far_means, width = predictor.far_means, width_of(self.output)
+        far_means, width = predictor.domain_note, get_width(self.output)
         if is_a_question and not self.uncertainty:
             text = format_question(verdicts[0], columns, far_means)
         else:
             text = format_answers(self.style, columns, far_means, width)
             if is_judged:
                 text = f"{format_verdicts(self.style, verdicts, width)}\n\n{text}"
-        if others := len(predictor.columns_for(None)) - len(targets) if not self.targets else 0:
+        if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} targets of single models are not shown: use --target or --output"
-        text += f"\n\n{predictor.direction}" if predictor.one_score else ""
+        text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:
-            text += "\n\n" + format_explanations(self.style, self._explained(predictor, prompts))
+            text += "\n\n" + format_explanations(self.style, self._explain(predictor, prompts))
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:
@@ -243,15 +244,15 @@ class Predict(
             if self.verdict:
                 predicted |= verdicts.as_columns()
             if self.explain:
-                explained = self._explained(predictor, read)
+                explained = self._explain(predictor, read)
                 predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
-            for name, cells in _beside(given, predicted, renamed).items():
+            for name, cells in _merge_columns(given, predicted, renamed).items():
                 columns.setdefault(name, []).extend(cells)
         emit_columns(columns, self.style, self.output)
 
 
-def _beside(given: dict, predicted: dict, renamed: list[str]) -> dict:
-    """Put predictions behind the columns that were given, all of which stay."""
+def _merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
+    """Append predictions to the input columns, all of which stay."""
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # said once, not for each part

@@ -31,7 +31,7 @@ class StudyOptions(Group):
     TITLE = "ask people whether it helped"
     study: str | None = option(None, path="output")
     model_name: str | None = option(None, "the model's name in pqpp generate", goes_with="study")
-    images_per_prompt: int | None = option(None, least=1, goes_with="study")
+    images_per_prompt: int | None = option(None, ge=1, goes_with="study")
 
 
 class Rewrite(
@@ -79,10 +79,10 @@ class Rewrite(
     target: str
     candidates: str | None = option(None, "a table of prompt and candidate", path="file")
     chat_model: str | None = None
-    count: int = option(4, "rewrites for each prompt", least=1)
+    count: int = option(4, "rewrites for each prompt", ge=1)
     predictor: str = option("static", "the predictor that ranks them")
-    margin: float = option(LIBRARY, least=0)
-    confidence: float = option(LIBRARY, least=0, below=1)
+    margin: float = option(LIBRARY, ge=0)
+    confidence: float = option(LIBRARY, ge=0, lt=1)
     entailment: str | None = option(LIBRARY, path="name")
     encoder: str | None = option(LIBRARY, path="name")
     keep: str | None = option(None, metavar="FILE.jsonl", path="output file")
@@ -102,7 +102,7 @@ class Rewrite(
         """Write, judge and print."""
         from pqpp_engines.rewrite import Judge
         from pqpp_engines.rewrite.rewriting import rewrite_all
-        from pqpp_files.write_beside import write_whole
+        from pqpp_files.atomic_write import write_whole
 
         style = self.style
         prompts, ids = self._prompts()
@@ -137,7 +137,7 @@ class Rewrite(
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.prompts:
-            return self.prompts, [str(place) for place in range(len(self.prompts))]
+            return self.prompts, [str(index) for index in range(len(self.prompts))]
         return read_prompts_and_ids(self.file or "", self.column)
 
     def _writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:

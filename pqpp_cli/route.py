@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, OnePredictor, PromptOptions, ResultOptions, Targets
-from pqpp_cli.output import emit, emit_columns, note, width_of
+from pqpp_cli.output import emit, emit_columns, get_width, note
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -120,11 +120,11 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
             decisions = router.decide(prompts, Account() if self.file else None)
         note(*dict.fromkeys(str(warning.message) for warning in caught))
         columns: dict[str, list] = {"prompt": list(prompts)}
-        names = ("route", "cost", "far", "reason")
+        names = ("route", "cost", "out_of_domain", "reason")
         columns |= {name: [getattr(one, name) for one in decisions] for name in names}
         columns |= {f"worth_{r.name}": [d.worth[r.name] for d in decisions] for r in router.routes}
         if style == "table":
-            return emit(_table(columns, width_of(self.output)), self.output)
+            return emit(_table(columns, get_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)
 
 

@@ -90,7 +90,7 @@ class SearchAdd(Indexed, SourceOptions, Command):
 
         index = Index(self.index)
         if Path(self.source).is_dir():
-            encoder = ImageTextEncoder.of(index, self.model)
+            encoder = ImageTextEncoder.from_index(index, self.model)
             embedded = embed_folder(self.source, encoder, self.batch_size)
         else:
             embedded = load_embeddings(self.source, self.ids)
@@ -183,9 +183,9 @@ class SearchLabels(
     caption_column: str = option("caption", "of captions", metavar="COLUMN")
     encoder: str | None = option(None, "a sentence encoder, like MiniLM", path="name")
     words: bool = option(False, "count shared words, without a model")
-    least_likeness: float | None = option(LIBRARY, library="threshold", least=-1, below=1.000001)
-    most: int = option(LIBRARY, least=1)
-    refined_from: int = option(LIBRARY, least=0)
+    least_likeness: float | None = option(LIBRARY, library="threshold", ge=-1, lt=1.000001)
+    most: int = option(LIBRARY, ge=1)
+    refined_from: int = option(LIBRARY, ge=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "the table to write")
 
@@ -269,7 +269,7 @@ class SearchRetrieve(
     column: str = option("prompt", "its column of queries")
     model: str | None = option(LIBRARY, path="name")
     queries: str | None = option(None, "embeddings of the queries", metavar="FILE.npy", path="file")
-    k: int = option(LIBRARY, least=1)
+    k: int = option(LIBRARY, ge=1)
     rerank: int | None
     image_dir: str | None = option(LIBRARY, path="images")
     exact: bool
@@ -288,7 +288,7 @@ class SearchRetrieve(
 
         from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_queries
-        from pqpp_files.write_beside import write_whole
+        from pqpp_files.atomic_write import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         retriever = retrieve.Retriever(**self.arguments(retrieve.Retriever))
@@ -296,9 +296,9 @@ class SearchRetrieve(
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)
             return self.work_on_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
-        _ = retriever.opened  # refused before the queries are read
+        _ = retriever.loaded  # refused before the queries are read
         texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
-        retrieve.check_run(self.output, retriever.opened.ids, ids, retriever.run_name)
+        retrieve.check_run(self.output, retriever.loaded.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
         results = retriever.run(ids, texts, vectors, shown)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.target_columns import Target, as_tuple, tell
+from pqpp_datasets.target_columns import Target, as_tuple, write_targets
 from pqpp_files.foreign.json_values import read_json
 
 # The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
@@ -17,7 +17,7 @@ from pqpp_files.foreign.json_values import read_json
 LICENCES = read_json(Path(__file__).with_name("licences.json"))
 
 
-def features_of(
+def make_features(
     schema: pa.Schema, targets: Sequence[Target] = ()
 ) -> Callable[[Mapping[str, object]], object]:
     """Return a record's `features` for columns that no option changes, some of them targets."""
@@ -25,7 +25,7 @@ def features_of(
     def features(options: Mapping[str, object]):
         from datasets import Features
 
-        return tell(Features.from_arrow_schema(schema), targets)
+        return write_targets(Features.from_arrow_schema(schema), targets)
 
     return features
 
@@ -125,15 +125,15 @@ class Benchmark:
         yield from [found] if isinstance(found, pa.Table) else found
 
 
-def published(name: str, **code: Any) -> Benchmark:
-    """Return a benchmark with what `benchmarks.toml` says of it.
+def load_entry(name: str, **code: Any) -> Benchmark:
+    """Return a benchmark with its entry in `benchmarks.toml`.
 
     Args:
         name: Of it.
         code: What `Benchmark` takes beside: `features`, `read` and so on.
 
     Example:
-        >>> published("vistar", features=dict, read=dict).splits
+        >>> load_entry("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
     facts = dict(_facts()[name])

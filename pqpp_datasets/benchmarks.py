@@ -26,14 +26,14 @@ def _collect() -> dict[str, Benchmark]:
 BENCHMARKS = _collect()
 
 
-def benchmark_of(config: str) -> Benchmark:
+def get_benchmark(config: str) -> Benchmark:
     """Return the benchmark behind a configuration of `load_dataset("pqpp", ...)`.
 
     Raises:
         BenchmarkError: If there is none of that name.
 
     Example:
-        >>> benchmark_of("pqpp-relevance").family
+        >>> get_benchmark("pqpp-relevance").family
         'pqpp'
     """
     if config not in BENCHMARKS:

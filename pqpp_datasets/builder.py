@@ -13,14 +13,14 @@ from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.location import (
-    available_splits,
     cache_key_of_files,
     compare_with_published,
+    find_missing_files,
+    find_splits,
     local_folder,
-    missing_files,
 )
 from pqpp_datasets.sources import release
-from pqpp_datasets.tables import damaged
+from pqpp_datasets.tables import bad_file
 
 logger = logging.getLogger(__name__)
 
@@ -91,19 +91,19 @@ class Pqpp(datasets.ArrowBasedBuilder):
         if benchmark.folders:
             folder = local_folder(benchmark, self.config.data_dir)
             if folder is None:
-                folder = _downloaded(benchmark, dl_manager.download_config)
+                folder = _download(benchmark, dl_manager.download_config)
             else:
                 compare_with_published(benchmark, folder)
-            splits = available_splits(benchmark, folder)
+            splits = find_splits(benchmark, folder)
             if not splits:
-                missing = missing_files(benchmark, folder, benchmark.splits[0])[0]
+                missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
                 remedy = f"give their folder, or one with {benchmark.folders[0]}, as data_dir="
                 fault = f"no split of {benchmark.name} is here; this is its first file"
                 raise BenchmarkError(f"{missing}: {fault}; {remedy}")
         for split in splits:
-            missing = missing_files(benchmark, folder, split) if folder else []
+            missing = find_missing_files(benchmark, folder, split) if folder else []
             if missing:
-                raise damaged(missing[0], f"this file of the split {split!r} is missing")
+                raise bad_file(missing[0], f"this file of the split {split!r} is missing")
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
@@ -122,17 +122,17 @@ class Pqpp(datasets.ArrowBasedBuilder):
             raise
 
 
-def _downloaded(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
+def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
         wanted = f"give the folder that holds {', '.join(needed)} as data_dir="
         raise BenchmarkError(f"{benchmark.name}: no file of it is published; {wanted}")
-    place = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
+    path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
-    folder = download_release(published, needed, place, force=force)
+    folder = download_release(published, needed, path, force=force)
     try:
-        download_release(published, benchmark.optional_files, place, force=force)
+        download_release(published, benchmark.optional_files, path, force=force)
     except BenchmarkError as error:
         logger.warning("%s: optional files are missing (%s)", benchmark.name, error)
     return folder

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import features_of, named_files, published
+from pqpp_datasets.benchmark import load_entry, make_features, named_files
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import Column, damaged, read_csv, read_form
+from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
 
 SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
@@ -66,7 +66,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
             place = "is missing" if odd[0] in queries else "is not a query of seed.json"
-            raise damaged(path, f"query {odd[0]} {place}")
+            raise bad_file(path, f"query {odd[0]} {place}")
     rows = [
         {
             "query_id": int(key),
@@ -92,16 +92,16 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     table = read_csv(path, {"image_id": Column("int64", 0, 2**53)})
     image, times = Counter(table["image_id"].to_pylist()).most_common(1)[0]
     if times > 1:
-        raise damaged(path, f"the image id {image} occurs {times} times")
+        raise bad_file(path, f"the image id {image} occurs {times} times")
     return table
 
 
 _OPTIONS = {"relevance_rule": label_rule}
 BENCHMARKS = (
-    published("conqa", features=features_of(_SCHEMA), read=read, files=files, options=_OPTIONS),
-    published(
+    load_entry("conqa", features=make_features(_SCHEMA), read=read, files=files, options=_OPTIONS),
+    load_entry(
         "conqa-candidates",
-        features=features_of(pa.schema({"image_id": pa.int64()})),
+        features=make_features(pa.schema({"image_id": pa.int64()})),
         read=read_candidates,
         files=named_files(_IMAGES),
     ),

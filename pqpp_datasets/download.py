@@ -14,9 +14,9 @@ from filelock import FileLock
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import PublishedFile, Release
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.hashes import sha256_of
-from pqpp_files.write_beside import write_whole
+from pqpp_files.hashes import hash_file
 from pqpp_hub.pull import download
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
     locked: dict[str, str] = read_json(lock) if lock.exists() else {}
     expected = source.sha256 or locked.get(source.path)
     if target.is_file() and not force:
-        if expected and sha256_of(target) == expected:
+        if expected and hash_file(target) == expected:
             return
         logger.warning("%s in the cache is not the verified file; downloading it again", target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
             f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
             "connect, or put a copy of this path below PQPP_DATA_DIR, or in data_dir="
         ) from error
-    digest = sha256_of(partial)
+    digest = hash_file(partial)
     if expected and digest != expected:
         partial.unlink()
         origin = "published" if source.sha256 else f"recorded at the first download in {lock}"

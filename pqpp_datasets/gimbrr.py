@@ -21,8 +21,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.tables import Column, damaged, read_csv
+from pqpp_datasets.benchmark import load_entry, make_features, named_files
+from pqpp_datasets.tables import Column, bad_file, read_csv
 from pqpp_files.foreign.json_values import read_json
 
 # Our name of a model's split -> the name in the annotations.
@@ -60,14 +60,14 @@ _VERDICT = {name: _ANNOTATION[name] for name in ("file_name", "model")}
 _VERDICT |= {**_COLUMNS["verdict"], "dashboard_version": _ANNOTATION["dashboard_version"]}
 
 
-def _schema_of(fields: Mapping[str, tuple]) -> pa.Schema:
+def _make_schema(fields: Mapping[str, tuple]) -> pa.Schema:
     return pa.schema({name: kind for name, (_, _, kind) in fields.items()})
 
 
-_PROMPT_SCHEMA = _schema_of({**_DIRECTORY_COLUMNS, **_VARIABLES})
+_PROMPT_SCHEMA = _make_schema({**_DIRECTORY_COLUMNS, **_VARIABLES})
 _DUPLICATED = pa.field("duplicated", pa.bool_())
-_ANNOTATION_SCHEMA = _schema_of({**_ANNOTATION, **_PROMPT}).insert(3, _DUPLICATED)
-_VERDICT_SCHEMA = _schema_of({**_VERDICT, **_PROMPT})
+_ANNOTATION_SCHEMA = _make_schema({**_ANNOTATION, **_PROMPT}).insert(3, _DUPLICATED)
+_VERDICT_SCHEMA = _make_schema({**_VERDICT, **_PROMPT})
 
 
 files = named_files(_DIRECTORY, _EXTRAS)
@@ -79,11 +79,11 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of their directory."""
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
-    known = _rows_of(variables, {**_PROMPT_ID, **_VARIABLES})
+    known = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
     extras = {row.pop("prompt_id"): row for row in known}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
-            raise damaged(variables, f"no row of the prompt {prompt_id}")
+            raise bad_file(variables, f"no row of the prompt {prompt_id}")
         row |= extras[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
@@ -91,7 +91,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 def read_annotations(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the annotated images of one model, in the order of the published file."""
     fields = {**_PROMPT_ID, **_ANNOTATION}
-    rows = _joined(folder, annotation_files(folder, split), split, fields)
+    rows = _join_rows(folder, annotation_files(folder, split), split, fields)
     times = Counter(row["prompt_id"] for row in rows)
     for row in rows:
         row["duplicated"] = times[row["prompt_id"]] > 1
@@ -101,41 +101,41 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
 def read_automated(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the verdicts of the authors' routines on one model, in the order of their file."""
     fields = {**_COLUMNS["number of verdict"], **_VERDICT}
-    rows = _joined(folder, verdict_files(folder, split), split, fields)
+    rows = _join_rows(folder, verdict_files(folder, split), split, fields)
     return pa.Table.from_pylist(rows, schema=_VERDICT_SCHEMA)
 
 
-def _joined(
+def _join_rows(
     folder: Path, paths: tuple[str, ...], split: str, fields: Mapping[str, tuple]
 ) -> list[dict]:
-    """Return the rows of a model with what the directory says of their prompts."""
+    """Return a model's rows, joined with the directory of prompts."""
     path, directory = (folder / name for name in paths)
     prompts = _read_directory(directory)
-    rows = [row for row in _rows_of(path, fields) if row["model"] == MODELS[split]]
+    rows = [row for row in _read_rows(path, fields) if row["model"] == MODELS[split]]
     for row in rows:
         number = row["prompt_id"]
         if number not in prompts:
-            raise damaged(path, f"the prompt {number} is not in {directory}")
+            raise bad_file(path, f"the prompt {number} is not in {directory}")
         row |= {"model": split, **prompts[number]}
     if not rows:
-        raise damaged(path, f"it has no image of {MODELS[split]}")
+        raise bad_file(path, f"it has no image of {MODELS[split]}")
     return rows
 
 
 def _read_directory(path: Path) -> dict[int, dict]:
     """Map prompt ids to the columns that the directory has."""
     rows: dict[int, dict] = {}
-    for row in _rows_of(path, _DIRECTORY_COLUMNS):
+    for row in _read_rows(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
-            raise damaged(path, f"duplicate prompt {row['prompt_id']}")
+            raise bad_file(path, f"duplicate prompt {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
-            raise damaged(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")
+            raise bad_file(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")
     return rows
 
 
-def _rows_of(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
-    """Give the rows of a file under our names, each cell as its type says."""
+def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
+    """Yield the rows of a file with our column names and types."""
     table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
     for cells in table.to_pylist():
         yield {name: _as_type(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
@@ -156,7 +156,7 @@ def _as_type(cell, kind: pa.DataType):
 
 
 BENCHMARKS = tuple(
-    published(name, features=features_of(schema), read=reader, files=paths)
+    load_entry(name, features=make_features(schema), read=reader, files=paths)
     for name, schema, reader, paths in (
         ("gimbrr", _PROMPT_SCHEMA, read, files),
         ("gimbrr-annotations", _ANNOTATION_SCHEMA, read_annotations, annotation_files),

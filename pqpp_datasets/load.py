@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.images import add_kept_images, read_own
+from pqpp_datasets.own_benchmark.images import add_saved_images, load_own
 from pqpp_datasets.registration import register
-from pqpp_files.errors import explained, in_a_line
+from pqpp_files.errors import explain, in_a_line
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
-from pqpp_files.paths import expanded, inside_of
+from pqpp_files.paths import expand, join_inside
 from pqpp_hub import is_repository_id
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def load_benchmark(
         raise BenchmarkError(f"dataset {name!r}: name a folder, OWNER/NAME or a listed benchmark")
     if name in BENCHMARKS:
         register()  # also where the start-up files are switched off
-        config = configuration(name, subset)
+        config = get_config(name, subset)
         try:
             return datasets.load_dataset("pqpp", config, split=split, **options)
         except BenchmarkError:
@@ -54,33 +54,33 @@ def load_benchmark(
         except (ValueError, KeyError) as error:  # a split that this copy lacks, or an option
             what = f"{config}, split {split}" if split else config
             raise BenchmarkError(f"{what}: {in_a_line(error, named=False)}") from None
-    folder = expanded(name)
+    folder = expand(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
         hint = did_you_mean(name, list_benchmarks())
         raise BenchmarkError(f"dataset {name}: no folder, repository or benchmark; {hint}")
     if any((folder / f"dataset_{what}.json").is_file() for what in ("dict", "info")):
-        return _saved(str(folder), split, {"subset": subset, **options})
+        return _load(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `.` has no name, which datasets calls a dataset by
         name = str(folder if folder.name else folder.absolute())
-    rows = read_own(name, subset, split=split, **options)
+    rows = load_own(name, subset, split=split, **options)
     if image_dir is None:
         return rows
     if not isinstance(rows, dict):
-        return add_kept_images(rows, name, image_dir)
-    parts = {part: add_kept_images(prompts, name, image_dir) for part, prompts in rows.items()}
+        return add_saved_images(rows, name, image_dir)
+    parts = {part: add_saved_images(prompts, name, image_dir) for part, prompts in rows.items()}
     return datasets.DatasetDict(parts)
 
 
-def configuration(name: str, subset: str | None = None) -> str:
+def get_config(name: str, subset: str | None = None) -> str:
     """Return the configuration of this package that a listed name, and a subset of it, stand for.
 
     Raises:
         BenchmarkError: There is no such one.
 
     Example:
-        >>> configuration("pqpp", "conqa"), configuration("conqa"), configuration("pqpp")
+        >>> get_config("pqpp", "conqa"), get_config("conqa"), get_config("pqpp")
         ('conqa', 'conqa', 'pqpp')
     """
     chosen = subset or name
@@ -90,22 +90,22 @@ def configuration(name: str, subset: str | None = None) -> str:
     return chosen
 
 
-def _saved(place: str, split: str | None, options: dict[str, Any]) -> Any:
+def _load(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}`: {place} was saved with save_to_disk and has none")
-    with explained(f"{place} is damaged", "save it again", BenchmarkError):
-        for state in Path(place).rglob("state.json"):
+        raise BenchmarkError(f"`{taken[0]}`: {path} was saved with save_to_disk and has none")
+    with explain(f"{path} is damaged", "save it again", BenchmarkError):
+        for state in Path(path).rglob("state.json"):
             for file in read_json(state)["_data_files"]:
-                inside_of(state.parent, file["filename"])
-        saved = datasets.load_from_disk(place)
+                join_inside(state.parent, file["filename"])
+        saved = datasets.load_from_disk(path)
     if split is None:
         return saved
     known = list(saved) if isinstance(saved, dict) else []
     parts = [part.strip() for part in split.split("+")]
     if not set(parts) <= set(known):
-        raise BenchmarkError(f"split {split}: {place} has {', '.join(known) or 'no splits'}")
+        raise BenchmarkError(f"split {split}: {path} has {', '.join(known) or 'no splits'}")
     return datasets.concatenate_datasets([saved[part] for part in parts])
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import HEAD_BYTES, release
-from pqpp_datasets.tables import damaged
-from pqpp_files.hashes import sha256_of, sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_datasets.tables import bad_file
+from pqpp_files.hashes import hash_file, hash_parts
+from pqpp_files.paths import expand
 
 logger = logging.getLogger(__name__)
 
@@ -31,12 +31,12 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     if not benchmark.folders:
         return None
     if data_dir:
-        folder = expanded(data_dir).absolute()
+        folder = expand(data_dir).absolute()
         if not folder.is_dir():
             file = benchmark.files(None, benchmark.splits[0])[0]
             raise BenchmarkError(f"data_dir={str(data_dir)!r}: no such folder; give that of {file}")
-        place = folder.parent if folder.name == "dataset" else folder
-        return place if available_splits(benchmark, place) else _below(folder, benchmark) or place
+        path = folder.parent if folder.name == "dataset" else folder
+        return path if find_splits(benchmark, path) else _below(folder, benchmark) or path
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     if not root:
         return None
@@ -60,10 +60,10 @@ def _below(root: Path, benchmark: Benchmark) -> Path | None:
 
 def has_a_split(benchmark: Benchmark, folder: Path) -> bool:
     """Tell whether all files of some split are in a folder."""
-    return any(not missing_files(benchmark, folder, split) for split in benchmark.splits)
+    return any(not find_missing_files(benchmark, folder, split) for split in benchmark.splits)
 
 
-def available_splits(benchmark: Benchmark, folder: Path) -> list[str]:
+def find_splits(benchmark: Benchmark, folder: Path) -> list[str]:
     """Return the splits of which at least one file of its own is in the folder.
 
     A split with only some of its files counts as there, so that reading it names what is missing.
@@ -73,12 +73,12 @@ def available_splits(benchmark: Benchmark, folder: Path) -> list[str]:
     return [
         split
         for split, paths in files.items()
-        if not missing_files(benchmark, folder, split)
+        if not find_missing_files(benchmark, folder, split)
         or any(times[path] == 1 and (folder / path).exists() for path in paths)
     ]
 
 
-def missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[Path]:
+def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[Path]:
     """Return the files that a split needs and the folder does not have."""
     paths = (folder / path for path in benchmark.files(folder, split))
     return [path for path in paths if not path.is_file()]
@@ -89,12 +89,12 @@ def cache_key_of_files(benchmark: Benchmark, folder: Path) -> str:
 
     It is a part of the cache key: data that was corrected or completed is read anew.
     """
-    files = {path: folder / path for path in sorted(_needed(benchmark, folder))}
+    files = {path: folder / path for path in sorted(_list_needed(benchmark, folder))}
     hashes = (
-        f"{path}\0{sha256_of(file) if file.is_file() else 'absent'}\0"
+        f"{path}\0{hash_file(file) if file.is_file() else 'absent'}\0"
         for path, file in files.items()
     )
-    return sha256_of_parts([benchmark.name, *hashes])
+    return hash_parts([benchmark.name, *hashes])
 
 
 def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
@@ -107,18 +107,18 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         BenchmarkError: If a file is a truncated copy of the published one.
     """
     published = release(benchmark.folders[0])
-    for path in sorted(_needed(benchmark, folder)):
+    for path in sorted(_list_needed(benchmark, folder)):
         source, file = published.file(path), folder / path
-        if not (source and source.sha256 and file.is_file()) or sha256_of(file) == source.sha256:
+        if not (source and source.sha256 and file.is_file()) or hash_file(file) == source.sha256:
             continue
         size = file.stat().st_size
         is_short = source.head_sha256 and size < (source.bytes or 0)
-        if is_short and sha256_of_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
+        if is_short and hash_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
             what = f"truncated, the published file has {source.bytes} bytes"
-            raise damaged(f"{file}, after byte {size}", what)
+            raise bad_file(f"{file}, after byte {size}", what)
         logger.warning("%s is not the published file (SHA-256 differs); reading it anyway", file)
 
 
-def _needed(benchmark: Benchmark, folder: Path) -> set[str]:
+def _list_needed(benchmark: Benchmark, folder: Path) -> set[str]:
     per_split = {path for split in benchmark.splits for path in benchmark.files(folder, split)}
     return per_split | set(benchmark.optional_files)

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import named_files, published
+from pqpp_datasets.benchmark import load_entry, named_files
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import Column, damaged, read_csv
+from pqpp_datasets.tables import Column, bad_file, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 def image_root(image_dir: str | Path) -> Path:
     """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
-    root = expanded(image_dir).absolute()
+    root = expand(image_dir).absolute()
     if not root.is_dir():
         raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
     return root / "images" if (root / "images").is_dir() else root
@@ -57,7 +57,7 @@ def cache_key_of_images(image_dir: str | Path) -> str:
     root = image_root(image_dir)
     paths = [*root.glob("*/*.png"), *root.glob("drawbench/*/*.png")]
     names = sorted(path.relative_to(root).as_posix() for path in paths)
-    return sha256_of_parts(["\n".join([str(root), *names])])
+    return hash_parts(["\n".join([str(root), *names])])
 
 
 def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
@@ -73,7 +73,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     root = image_root(str(options["image_dir"]))
     found: dict[str, list[list[dict]]] = {name: [] for name in _NUMBERS["mscoco"]}
     for row in table.select(_IDENTITY).to_pylist():
-        folder = _folder_of(root, **row)
+        folder = _get_folder(root, **row)
         for name, images in found.items():
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
@@ -87,7 +87,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     return table
 
 
-def _folder_of(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
+def _get_folder(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
     if source != "drawbench":
         return root / str(image_id)
     index = prompt_id.removeprefix("drawbench-")
@@ -138,7 +138,7 @@ def features(options: Mapping[str, object]) -> Features:
     return Features(named)
 
 
-def table_of(rows: Mapping[str, Sequence]) -> pa.Table:
+def make_table(rows: Mapping[str, Sequence]) -> pa.Table:
     """Return columns as a table with those of PQPP, in order and typed; one left out is null."""
     missing = [None] * len(rows["prompt"])
     return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
@@ -160,7 +160,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     caption_ids = table["id"].to_pylist()
     identity, times = Counter(caption_ids).most_common(1)[0]
     if times > 1:
-        raise damaged(path, f"id {identity} occurs {times} times")
+        raise bad_file(path, f"id {identity} occurs {times} times")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
         "source": ["mscoco"] * len(caption_ids),
@@ -168,7 +168,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
         "caption_id": caption_ids,
         "image_id": table["image_id"].combine_chunks(),
     }
-    return add_images(table_of(rows), options)
+    return add_images(make_table(rows), options)
 
 
 def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -206,8 +206,8 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     _restore_means(paths[0], rows)
     only_generated = generation.index.difference(retrieval.index)
     if "drawbench" in only_generated.get_level_values("source"):
-        _say_once(f"{folder}: the retrieval files hold no DrawBench prompt; their scores are null")
-    return add_images(table_of(rows), options)
+        _warn_once(f"{folder}: the retrieval files hold no DrawBench prompt; their scores are null")
+    return add_images(make_table(rows), options)
 
 
 def short_name(split: str) -> str:
@@ -242,7 +242,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
             if len(odd):
-                raise damaged(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
+                raise bad_file(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(known.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -274,14 +274,14 @@ def _categories(folder: Path) -> dict[str, str]:
     try:
         table = read_csv(folder / _CATEGORIES, {"Prompts": text, "Category": text})
     except BenchmarkError as error:
-        _say_once(f"DrawBench rows have no category: {error}")
+        _warn_once(f"DrawBench rows have no category: {error}")
         return {}
     rows = zip(table["Prompts"].to_pylist(), table["Category"].to_pylist(), strict=True)
     return {prompt.strip(): category.strip() for prompt, category in rows if prompt and category}
 
 
 @functools.cache
-def _say_once(message: str) -> None:
+def _warn_once(message: str) -> None:
     logger.warning(message)
 
 
@@ -306,6 +306,6 @@ def _restore_means(path: Path, rows: dict) -> None:
 
 _COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": cache_key_of_images}}
 BENCHMARKS = (
-    published("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
-    published("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),
+    load_entry("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
+    load_entry("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),
 )

@@ -8,13 +8,13 @@ ENDING = " \t\r\n.,;:!?…"
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u00ad"))
 
 
-def spelling_of(prompt: str) -> str:
-    r"""Return what two prompts share that people see as one text: they are one prompt.
+def fold_text(prompt: str) -> str:
+    r"""Normalise a prompt's spelling: equal results are one prompt.
 
     Unicode is composed (NFC), capitals are small letters, blanks and line breaks one blank each and
     none at the ends; zero-width blanks, byte order marks and soft hyphens go. Marks stay.
 
-    >>> spelling_of("Cafe\u0301  noir\u200b ") == spelling_of("caf\u00e9 Noir")
+    >>> fold_text("Cafe\u0301  noir\u200b ") == fold_text("caf\u00e9 Noir")
     True
     """
     text = unicodedata.normalize("NFC", prompt.translate(_INVISIBLE))
@@ -26,7 +26,7 @@ def normalise(prompt: str) -> str:
 
     Compatibility forms of Unicode become one (NFKC), capitals small letters; blanks and line breaks
     become one blank each; blanks and marks at the end (``.,;:!?``) and blanks at the beginning go,
-    and so does what nobody sees, as of `spelling_of`. Only the first 2,000 characters count.
+    and so does what nobody sees, as of `fold_text`. Only the first 2,000 characters count.
 
     >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
     ('a red cat', 'café')

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import features_of, named_files, published
-from pqpp_datasets.tables import Column, damaged, read_csv, read_form
-from pqpp_datasets.target_columns import exact_mean, targets_for
+from pqpp_datasets.benchmark import load_entry, make_features, named_files
+from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
+from pqpp_datasets.target_columns import exact_mean, to_targets
 from pqpp_files.foreign.json_values import read_json
 
 _RANGE = (1.0, 5.0)  # of ratings
@@ -166,7 +166,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
-            raise damaged(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another's name")
+            raise bad_file(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another's name")
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {
@@ -180,10 +180,10 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 
 
 _GENAI_TARGETS, _T2V_TARGETS = (
-    targets_for(models, "rating", _RANGE) for models in (GENAI_MODELS, T2V_MODELS)
+    to_targets(models, "rating", _RANGE) for models in (GENAI_MODELS, T2V_MODELS)
 )
 BENCHMARKS = tuple(
-    published(name, features=features_of(schema, targets), read=reader, files=paths)
+    load_entry(name, features=make_features(schema, targets), read=reader, files=paths)
     for name, schema, targets, reader, paths in (
         ("agiqa", _AGIQA_SCHEMA, (), read_agiqa, named_files(_AGIQA_FILE)),
         ("genai", _GENAI_SCHEMA, _GENAI_TARGETS, read_genai, named_files(_GENAI_FILE)),

@@ -72,9 +72,9 @@ def _is_ours(path: object) -> bool:
     if not isinstance(path, str) or "/" in path or "." in path.replace("-v1.0", ""):
         return False
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_hub.pull import is_taken
+    from pqpp_hub.pull import is_name_taken
 
-    return path in BENCHMARKS and not Path(path).exists() and not is_taken([path], "dataset")
+    return path in BENCHMARKS and not Path(path).exists() and not is_name_taken([path], "dataset")
 
 
 @functools.cache
@@ -89,13 +89,13 @@ def data_version() -> str:
         >>> len(data_version())
         64
     """
-    from pqpp_files.hashes import sha256_of_parts
+    from pqpp_files.hashes import hash_parts
 
     top = Path(__file__).parents[1]
     # Which of the functions a parser calls is not told apart: parsing again takes a second.
     folders = (top / "pqpp_datasets", top / "pqpp_files", top / "pqpp_metrics" / "functional")
     kinds = (".py", ".json", ".toml", ".lark")
     files = sorted(path for f in folders for path in f.rglob("*") if path.suffix in kinds)
-    return sha256_of_parts(
+    return hash_parts(
         part for f in files for part in (f"{f.parent.name}/{f.name}\0", f.read_bytes(), b"\0")
     )

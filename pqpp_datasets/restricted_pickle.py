@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.tables import damaged, require_file
+from pqpp_datasets.tables import bad_file, require_file
 from pqpp_files.errors import in_a_line
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
@@ -65,15 +65,15 @@ def _from_buffer(content, dtype, shape, order) -> list:
     return _Dtype.read(dtype, bytes(content), shape)
 
 
-def _plain(kind: type):
+def _restrict(kind: type):
     """Return a type that only makes something of a number or text: others unfold without end."""
 
-    def made(*values):
+    def make(*values):
         if not all(isinstance(value, int | float | str) for value in values):
             raise pickle.UnpicklingError(f"it makes a {kind.__name__} of something else")
         return kind(*values)
 
-    return made
+    return make
 
 
 def _encode_latin1(text: str, encoding: str) -> bytes:
@@ -83,7 +83,7 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
 
 
 _STAND_INS = {
-    **{("builtins", kind.__name__): _plain(kind) for kind in (int, float, str)},
+    **{("builtins", kind.__name__): _restrict(kind) for kind in (int, float, str)},
     # How protocols 0 to 2 carry an array's bytes, by this encoding alone.
     ("_codecs", "encode"): _encode_latin1,
     ("numpy", "ndarray"): _ArrayType,
@@ -139,4 +139,4 @@ def read_pickle(path: Path) -> object:
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
         reason = f"not a readable pickle of plain values ({in_a_line(error, named=False)})"
-        raise damaged(f"{path}, byte {file.tell()}", reason) from None
+        raise bad_file(f"{path}, byte {file.tell()}", reason) from None

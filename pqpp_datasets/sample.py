@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import published
-from pqpp_datasets.pqpp import features, table_of
+from pqpp_datasets.benchmark import load_entry
+from pqpp_datasets.pqpp import features, make_table
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -25,7 +25,7 @@ def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.T
         >>> table.num_rows, table["source"][0].as_py()
         (80, 'generated')
     """
-    return table_of(read_json(Path(__file__).with_name("sample.json"))[split])
+    return make_table(read_json(Path(__file__).with_name("sample.json"))[split])
 
 
-BENCHMARKS = (published("sample", features=features, read=read),)
+BENCHMARKS = (load_entry("sample", features=features, read=read),)

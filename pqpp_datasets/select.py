@@ -15,7 +15,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array
 from pqpp_hub.pull import cached_if_unreachable
-from pqpp_hub.reasons import reason_behind
+from pqpp_hub.reasons import find_reason
 
 _ITERATIONS = 10
 _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
@@ -148,7 +148,7 @@ def embed_captions(
     except Exception as error:  # transformers may stumble over anything in a damaged folder
         # The first line says what is wrong; the texts of the Hub's client may hold a token.
         first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
-        reason = f"it {refused}" if (refused := reason_behind(error)) else first
+        reason = f"it {refused}" if (refused := find_reason(error)) else first
         raise BenchmarkError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
     # Texts of like length together leave little padding to compute.
     order = np.argsort([len(text) for text in captions], kind="stable")

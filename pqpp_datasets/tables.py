@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import read_json, text_of, value_parser
+from pqpp_files.foreign.json_values import decode_utf8, read_json, value_parser
 from pqpp_files.read_table import read_table
 
 REMEDY = "restore the file as published, or correct that line"
@@ -46,7 +46,7 @@ class Column:
     optional: bool = False
 
     def allowed(self) -> str:
-        """Say in words what a cell may be."""
+        """Describe the allowed cells."""
         if self.values:
             return "one of " + ", ".join(self.values)
         if self.form:
@@ -55,8 +55,8 @@ class Column:
         kind = kinds[self.type]
         return kind if self.low is None else f"{kind} from {self.low:g} to {self.high:g}"
 
-    def value_of(self, cell: str) -> str | int | float | None:
-        """Return what the text of a cell stands for.
+    def parse_cell(self, cell: str) -> str | int | float | None:
+        """Parse a cell.
 
         Raises:
             ValueError: It is not allowed.
@@ -77,7 +77,7 @@ class Column:
         return number
 
 
-def damaged(where: object, what: object) -> BenchmarkError:
+def bad_file(where: object, what: object) -> BenchmarkError:
     """Return the error of a published file that is not as it was published."""
     return BenchmarkError(f"{where}: {what}; {REMEDY}")
 
@@ -127,14 +127,14 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     with as_published():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
-        raise damaged(f"{path}, line 2", "no row follows the header")
+        raise bad_file(f"{path}, line 2", "no row follows the header")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
         known: dict[str, Any] = {}
         for row, cell in enumerate(table[name]):
             try:
-                known[cell] = known[cell] if cell in known else column.value_of(cell)
+                known[cell] = known[cell] if cell in known else column.parse_cell(cell)
             except ValueError:
                 faults.append((row, name))
                 break
@@ -144,7 +144,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     if faults:
         row, name = min(faults)
         what = f"column {name} is {table[name][row][:80]!r}, it must be {columns[name].allowed()}"
-        raise damaged(table.place_of(row), what)
+        raise bad_file(table.locate(row), what)
     return pa.table(read)
 
 
@@ -157,7 +157,7 @@ def read_text(path: Path) -> str:
     """
     require_file(path)
     with as_published():
-        return text_of(path.read_bytes(), str(path))
+        return decode_utf8(path.read_bytes(), str(path))
 
 
 def read_form(path: Path, form: str) -> Any:
@@ -196,9 +196,9 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     """
     error = next(_validator(form).iter_errors(value), None)
     if error is not None:
-        place = "".join(f", {part!s:.40}" for part in error.absolute_path)
+        where = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
-        came = f"{name}{place}: {error.instance!r:.60} came"
+        came = f"{name}{where}: {error.instance!r:.60} came"
         raise BenchmarkError(f"{came}, it must be {wanted}; {remedy}")
 
 

@@ -49,7 +49,7 @@ class TargetMeasure:
         title: The heading of tables.
         about: What it is, for a card.
         limits: The lowest and the highest value, None where each dataset has its own.
-        higher: What a higher value says of a prompt: `easier` or `harder`.
+        higher_is: What a higher value says of a prompt: `easier` or `harder`.
         task: `generation` or `retrieval`.
         words: What it is in few words, for people who do not know the measure.
     """
@@ -58,7 +58,7 @@ class TargetMeasure:
     title: str
     about: str
     limits: tuple[float, float] | None = (0.0, 1.0)
-    higher: str = "easier"
+    higher_is: str = "easier"
     task: str = "generation"
     words: str = ""
 
@@ -87,13 +87,13 @@ MEASURES = {
 
 
 @functools.lru_cache(maxsize=256)
-def measure_of(name: str) -> TargetMeasure | None:
+def get_measure(name: str) -> TargetMeasure | None:
     """Return the measure that a target's name ends in, None where it ends in none.
 
     Example:
-        >>> measure_of("flux_hbpp").limits, measure_of("mean_p5").title, measure_of("n_words")
+        >>> get_measure("flux_hbpp").limits, get_measure("mean_p5").title, get_measure("n_words")
         ((-1.0, 2.0), 'P@5 (retrieval)', None)
-        >>> measure_of("alignment").name, measure_of("flux_alignment")
+        >>> get_measure("alignment").name, get_measure("flux_alignment")
         ('alignment', None)
     """
     ending = name.rsplit("_", 1)[-1]
@@ -114,7 +114,7 @@ def is_target(name: str) -> bool:
         ...  if is_target(name)]
         ['mini-dalle_hbpp', 'alignment']
     """
-    return measure_of(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
+    return get_measure(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
 
 
 def is_of_images(name: str) -> bool:
@@ -124,8 +124,8 @@ def is_of_images(name: str) -> bool:
         >>> [is_of_images(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
         [True, True, False, False]
     """
-    measure = measure_of(name)
-    return measure is not None and (measure.task, measure.higher) == ("generation", "easier")
+    measure = get_measure(name)
+    return measure is not None and (measure.task, measure.higher_is) == ("generation", "easier")
 
 
 def is_mean(name: str) -> bool:
@@ -147,12 +147,12 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     """
     order = [*MEASURES]
 
-    def place(name: str) -> tuple[int, bool]:
-        measure = measure_of(name)
+    def sort_key(name: str) -> tuple[int, bool]:
+        measure = get_measure(name)
         kind = measure and ("p10" if _PRECISION.fullmatch(measure.name) else measure.name)
         return order.index(kind) if kind else len(order), is_mean(name)
 
-    return tuple(sorted(names, key=place))
+    return tuple(sorted(names, key=sort_key))
 
 
 def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
@@ -209,14 +209,14 @@ class Target:
     @property
     def measure(self) -> TargetMeasure:
         """Its measure."""
-        return measure_of(self.name) or MEASURES["score"]
+        return get_measure(self.name) or MEASURES["score"]
 
     @property
     def about(self) -> str:
         """What it is, in words.
 
         Example:
-            >>> target_called("mean_hbpp").about
+            >>> make_target("mean_hbpp").about
             'human-based prompt performance, -1 to 2, mean over the models'
         """
         limits = "{:g} to {:g}".format(*self.limits) if self.limits else ""
@@ -224,14 +224,14 @@ class Target:
         mean = "mean over the models" if is_mean(self.name) else ""
         return ", ".join(filter(None, (self.measure.about, limits, of or mean)))
 
-    def told(self) -> dict[str, Any]:
-        """Return it as plain values, as cards and features tell it."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for cards and features."""
         limits = list(self.limits) if self.limits else None
         known = {"name": self.name, "model": self.model, "measure": self.measure.name}
         return {k: value for k, value in (known | {"limits": limits}).items() if value is not None}
 
 
-def target_called(name: str, described: Mapping[str, Any] | None = None) -> Target:
+def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target:
     """Return the target of a column.
 
     Args:
@@ -240,13 +240,13 @@ def target_called(name: str, described: Mapping[str, Any] | None = None) -> Targ
             comes from the name.
 
     Example:
-        >>> target_called("flux_hbpp")
+        >>> make_target("flux_hbpp")
         Target(name='flux_hbpp', model='flux', limits=(-1.0, 2.0))
-        >>> target_called("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
+        >>> make_target("sd-1.5_rating", {"model": "SD 1.5", "limits": [1, 5]})
         Target(name='sd-1.5_rating', model='SD 1.5', limits=(1.0, 5.0))
     """
     described = described or {}
-    measure = measure_of(name)
+    measure = get_measure(name)
     before, ends, _ = name.rpartition("_")
     model = described.get("model") if isinstance(described.get("model"), str) else None
     if model is None and measure and ends and before != MEAN:
@@ -276,7 +276,7 @@ def readable_model(name: str, target: Target | None = None) -> str:
     """
     if is_mean(name):
         return MEAN
-    model = (target or target_called(name)).model
+    model = (target or make_target(name)).model
     return _WRITTEN.get(model, model) if model else name.replace("_", " ")
 
 
@@ -291,7 +291,7 @@ def readable_name(name: str, target: Target | None = None) -> str:
         >>> [readable_name(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
         ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
     """
-    measure, model = measure_of(name), readable_model(name, target)
+    measure, model = get_measure(name), readable_model(name, target)
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
@@ -312,7 +312,7 @@ def readable_words(name: str, target: Target | None = None) -> str:
         >>> readable_words("glide_hbpp")
         'human rating (-1 to 2) of images by GLIDE'
     """
-    measure, model = measure_of(name), readable_model(name, target)
+    measure, model = get_measure(name), readable_model(name, target)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about
@@ -322,7 +322,7 @@ def readable_words(name: str, target: Target | None = None) -> str:
     return f"{words}, mean over models" if model == MEAN else f"{words} {joint} {model}"
 
 
-def targets_for(
+def to_targets(
     models: Iterable[str], measure: str, limits: tuple[float, float] | None = None
 ) -> list[Target]:
     """Return the targets of some models, and of their mean, in the order of columns.
@@ -336,9 +336,9 @@ def targets_for(
         BenchmarkError: Two models, or a model and the mean, would share a column.
 
     Example:
-        >>> [target.name for target in targets_for(["flux", "mini-dalle"], "hbpp")]
+        >>> [target.name for target in to_targets(["flux", "mini-dalle"], "hbpp")]
         ['flux_hbpp', 'mini-dalle_hbpp', 'mean_hbpp']
-        >>> targets_for(["SD 1.5", "sd 1.5"], "hbpp")
+        >>> to_targets(["SD 1.5", "sd 1.5"], "hbpp")
         Traceback (most recent call last):
             ...
         pqpp_datasets.errors.BenchmarkError: the model 'sd 1.5' and the model 'SD 1.5' would ...
@@ -351,8 +351,8 @@ def targets_for(
             both = f"the model {model!r:.60} and {taken[slug]:.70}"
             raise BenchmarkError(f"{both} would share the column {slug}_{measure}; rename one")
         taken[slug] = f"the model {model!r}"
-        targets.append(target_called(f"{slug}_{measure}", {"model": model, "limits": limits}))
-    return [*targets, target_called(f"{MEAN}_{measure}", {"limits": limits})]
+        targets.append(make_target(f"{slug}_{measure}", {"model": model, "limits": limits}))
+    return [*targets, make_target(f"{MEAN}_{measure}", {"limits": limits})]
 
 
 def with_targets(
@@ -366,7 +366,7 @@ def with_targets(
         splits: How the splits were made, kept beside as JSON under the key `pqpp`.
     """
     described = {
-        target.name: json.dumps({_KEY: target.told()}, sort_keys=True) for target in targets
+        target.name: json.dumps({_KEY: target.as_dict()}, sort_keys=True) for target in targets
     }
     features = {
         field.name: {"dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
@@ -381,15 +381,15 @@ def with_targets(
     return table.replace_schema_metadata(metadata)
 
 
-def tell(features: Any, targets: Iterable[Target]) -> Any:
-    """Write into a dataset's features what its targets are, and return them."""
+def write_targets(features: Any, targets: Iterable[Target]) -> Any:
+    """Write the targets into a dataset's features, and return them."""
     for target in targets:
-        features[target.name].id = json.dumps({_KEY: target.told()}, sort_keys=True)
+        features[target.name].id = json.dumps({_KEY: target.as_dict()}, sort_keys=True)
     return features
 
 
-def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:
-    """Return what the targets of a dataset are, by column, in the order of columns.
+def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
+    """Return the targets of a dataset by column, in order.
 
     Args:
         features: A dataset's `features`. Where no column tells, columns of numbers that are called
@@ -398,14 +398,14 @@ def targets_of(features: Mapping[str, Any]) -> dict[str, Target]:
     Example:
         >>> from datasets import Features, Value
         >>> number = Value("float64")
-        >>> list(targets_of(Features({"prompt": Value("string"), "flux_hbpp": number})))
+        >>> list(get_targets(Features({"prompt": Value("string"), "flux_hbpp": number})))
         ['flux_hbpp']
     """
-    described = {name: _told(feature) for name, feature in features.items()}
+    described = {name: _read_description(feature) for name, feature in features.items()}
     if any(described.values()):
-        return {name: target_called(name, about) for name, about in described.items() if about}
+        return {name: make_target(name, about) for name, about in described.items() if about}
     numbers = (n for n, f in features.items() if is_number(f) and is_target(n))
-    return {name: target_called(name) for name in numbers}
+    return {name: make_target(name) for name in numbers}
 
 
 def is_number(feature: Any) -> bool:
@@ -413,7 +413,7 @@ def is_number(feature: Any) -> bool:
     return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
 
 
-def _told(feature: Any) -> Mapping[str, Any] | None:
+def _read_description(feature: Any) -> Mapping[str, Any] | None:
     text = getattr(feature, "id", None)
     if not isinstance(text, str) or not is_number(feature):
         return None

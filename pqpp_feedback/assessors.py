@@ -71,17 +71,17 @@ class GimbrrOptions(AssessorOptions):
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence."""
-        from pqpp_feedback.gimbrr.assessor import ClipEye, GimbrrAssessor
+        from pqpp_feedback.gimbrr.assessor import ClipScorer, GimbrrAssessor
         from pqpp_feedback.gimbrr.published import Published
 
         routine = Published(self.seed)
         if self.evidence:
             return [GimbrrAssessor(routine)]
         with needing("pqpp assess gimbrr", "assess"):
-            from pqpp_feedback.assess.detector import DetectorEye
+            from pqpp_feedback.assess.detector import Detector
 
         place = self.device, self.dtype
-        eyes = ClipEye(self.clip, *place), DetectorEye(self.detector, *place)
+        eyes = ClipScorer(self.clip, *place), Detector(self.detector, *place)
         return [GimbrrAssessor(routine, *eyes)]
 
 
@@ -96,7 +96,7 @@ class RahfOptions(AssessorOptions):
     agreement = "How well a RAHF model agrees with people is in its card (pqpp bench measures it)."
 
     model: str | None = option(None, "folder or OWNER/REPOSITORY of a RAHF model", path="name")
-    threshold: float = option(0.5, least=0, below=1)
+    threshold: float = option(0.5, ge=0, lt=1)
 
     def __post_init__(self) -> None:
         """Refuse before images are looked for what would fail after it."""
@@ -168,7 +168,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
         None, "model that writes hwpq's questionnaires (default: the one that answers)"
     )
     questionnaires: str | None = option(None, path="folder")
-    answers_per_question: int = option(3, "votes per question of hwpq", metavar="K", least=1)
+    answers_per_question: int = option(3, "votes per question of hwpq", metavar="K", ge=1)
 
     def open(self) -> Sequence[Assessor]:
         """Load the models of the wanted scores."""

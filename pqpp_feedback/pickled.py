@@ -18,7 +18,7 @@ from torch import nn
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.images.embedding import load_backbone
 from pqpp_backbones.pretrained import TEXTS, load_processor, load_tokenizer, loading
-from pqpp_files.errors import explained
+from pqpp_files.errors import explain
 from pqpp_files.foreign.json_values import read_json
 from pqpp_hub.pull import pull_files
 
@@ -54,7 +54,7 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
             with record.open("a", encoding="ascii") as kept:
                 kept.write(f"{digest}\n")
         file.seek(0)
-        with explained(f"{path} has no usable weights", "download it again", ModelError):
+        with explain(f"{path} has no usable weights", "download it again", ModelError):
             held = torch.load(file, map_location="cpu", weights_only=True)
             return dict(held.get("state_dict", held)), digest
 

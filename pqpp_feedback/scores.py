@@ -15,7 +15,14 @@ import torch
 from PIL import Image, ImageOps
 
 from pqpp_backbones.images import embedding
-from pqpp_backbones.pretrained import Loaded, Model, fetch, load_processor, put_on, usual_device
+from pqpp_backbones.pretrained import (
+    LoadedModel,
+    ModelId,
+    fetch,
+    load_processor,
+    move_to,
+    usual_device,
+)
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.run import assessed_rows
@@ -44,10 +51,10 @@ class KnownScore(Assessor):
         0.75
     """
 
-    def __init__(self, name: str, loaded: Loaded | None = None) -> None:
+    def __init__(self, name: str, loaded: LoadedModel | None = None) -> None:
         self.name = self.routine = name
         self._loaded = loaded
-        super().__init__({"scorer": loaded.told} if loaded else None)
+        super().__init__({"scorer": loaded.identity} if loaded else None)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -63,7 +70,7 @@ class KnownScore(Assessor):
         """Return the cosine of each image and its prompt, or what the model makes of it."""
         assert self._loaded is not None
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
-        with self.timed("scorer"):
+        with self.measure_time("scorer"):
             values = _values(self.name, self._loaded, images, texts)
         return [{"value": float(value)} for value in values]
 
@@ -79,7 +86,7 @@ class KnownScore(Assessor):
         return Verdict(None, value, f"{kind} {value:.3f}")
 
 
-def _values(name: str, loaded: Loaded, images: Sequence[Any], texts: Sequence[str]) -> Any:
+def _values(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
     """Return the cosine of each image and its text, or what the model makes of it."""
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
@@ -102,11 +109,11 @@ def _values(name: str, loaded: Loaded, images: Sequence[Any], texts: Sequence[st
     return values * model.logit_scale.exp().item() + (0.0 if bias is None else bias.item())
 
 
-def _reward(loaded: Loaded, image: Any, text: str) -> float:
+def _reward(loaded: LoadedModel, image: Any, text: str) -> float:
     model, processor = loaded.model, loaded.processor
     told = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
     tokens = {one: told[one].to(loaded.device) for one in ("input_ids", "attention_mask")}
-    pixels = embedding.pixels_of(processor, [image])
+    pixels = embedding.to_pixels(processor, [image])
     pixels = pixels.to(loaded.device, getattr(torch, loaded.dtype))
     with torch.inference_mode():
         seen = model["vision_model"](pixels).last_hidden_state
@@ -179,7 +186,7 @@ def load_scorer(
     device: str | None = None,
     dtype: str = "float32",
     confirmed: Sequence[str] = (),
-) -> Loaded:
+) -> LoadedModel:
     """Load the model of a score.
 
     Args:
@@ -198,9 +205,9 @@ def load_scorer(
         path, base = find_pickle(name, model)
         tensors, digest = read_pickle(path, confirmed)
         filled, processor = load_pickled(path, base, name, tensors)
-        told, filled = Model(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
-        return Loaded(put_on(filled.eval(), device), processor, told, device, dtype)
+        told, filled = ModelId(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
+        return LoadedModel(move_to(filled.eval(), device), processor, told, device, dtype)
     folder, told = fetch(model or known["model"], name)
     backbone = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
     beside = str(folder) if model else known.get("processor", str(folder))
-    return Loaded(put_on(backbone, device), load_processor(beside), told, device, dtype)
+    return LoadedModel(move_to(backbone, device), load_processor(beside), told, device, dtype)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pqpp_backbones.chat.chat import Chat, Request
-from pqpp_backbones.pretrained import Model
+from pqpp_backbones.pretrained import ModelId
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 
@@ -34,7 +34,7 @@ class VqaAssessor(Assessor):
     is_one_by_one = True
 
     def __init__(self, chat: Chat | None = None, question: str = QUESTION) -> None:
-        super().__init__({"answers": Model(chat.name)} if chat else None)
+        super().__init__({"answers": ModelId(chat.name)} if chat else None)
         self._chat, self._question = chat, question
 
     @property
@@ -54,14 +54,14 @@ class VqaAssessor(Assessor):
 
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask about each image."""
-        with self.timed("answers"):
-            return [self._asked(*pair) for pair in zip(images, pictures, strict=True)]
+        with self.measure_time("answers"):
+            return [self._ask(*pair) for pair in zip(images, pictures, strict=True)]
 
     def _request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)
         return Request(text, image=image, most_tokens=8, answers=ANSWERS)
 
-    def _asked(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def _ask(self, image: Any, picture: Picture) -> dict[str, Any]:
         assert self._chat is not None
         reply = self._chat.ask(self._request(image, picture))
         return {"said": reply.text.strip()[:200], **(reply.chances or {})}

@@ -45,7 +45,7 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
 
 
 @contextlib.contextmanager
-def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
+def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
     """Turn what a library raises in a block into one line, but for ours and want of memory.
 
     Args:
@@ -57,7 +57,7 @@ def explained(what: str, remedy: str, error: type[PqppError] = FileError) -> Ite
         PqppError: Something was raised; of the class `error`.
 
     Example:
-        >>> with explained("a.npy: no .npy file of numbers", "write one again"):
+        >>> with explain("a.npy: no .npy file of numbers", "write one again"):
         ...     raise FileNotFoundError("no such file")
         Traceback (most recent call last):
         pqpp_files.errors.FileError: a.npy: no .npy file of numbers (no such file); write one again

@@ -11,11 +11,11 @@ _EXTRAS = read_json(Path(__file__).with_name("extras.json"))
 """The packages that an extra brings, by the names that are imported."""
 
 
-def extra_of(package: str) -> str | None:
-    """Return the extra that brings a package, None for a package that none brings.
+def find_extra(package: str) -> str | None:
+    """Return the extra that installs a package, None if none does.
 
     Example:
-        >>> extra_of("torch"), extra_of("numpy")
+        >>> find_extra("torch"), find_extra("numpy")
         ('models', None)
     """
     return next((extra for extra, brought in _EXTRAS.items() if package in brought), None)

@@ -88,7 +88,7 @@ def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = (
     for table in filter(lambda table: table.rows, tables):
         limits = {name: _limits(table, name) for name in table.columns}
         rows = (
-            [_shown(row.get(n), limits[n], table.digits) for n in table.columns]
+            [_to_cell(row.get(n), limits[n], table.digits) for n in table.columns]
             for row in table.rows
         )
         html = bar_table([visible(name) for name in table.columns], rows)
@@ -105,11 +105,11 @@ def _limits(table: Figures, column: str) -> tuple[float, float] | None:
     return (min(ends), max(ends)) if max(ends) > min(ends) else None
 
 
-def _shown(value: Any, limits: tuple[float, float] | None, digits: int) -> str | BarCell:
+def _to_cell(value: Any, limits: tuple[float, float] | None, digits: int) -> str | BarCell:
     if not isinstance(value, tuple):
         return visible(figure_text(value, digits))
     _, low, high = map(figure_text, value)
-    return BarCell.of(value[0], limits, f"{figure_text(value[0])} [{low}, {high}]")
+    return BarCell.make(value[0], limits, f"{figure_text(value[0])} [{low}, {high}]")
 
 
 def figure_text(value: Any, digits: int = 3) -> str:

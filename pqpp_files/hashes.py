@@ -5,25 +5,25 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def sha256_of(path: str | Path) -> str:
+def hash_file(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes as 64 hexadecimal digits.
 
     Example:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "empty"
         >>> path.touch()
-        >>> sha256_of(path)[:8]
+        >>> hash_file(path)[:8]
         'e3b0c442'
     """
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_of_parts(parts: Iterable[str | bytes]) -> str:
+def hash_parts(parts: Iterable[str | bytes]) -> str:
     """Return the SHA-256 of some parts, one after another; texts count as UTF-8.
 
     Example:
-        >>> sha256_of_parts(["a", b"b"]) == sha256_of_parts(["ab"])
+        >>> hash_parts(["a", b"b"]) == hash_parts(["ab"])
         True
     """
     digest = hashlib.sha256()

@@ -18,11 +18,11 @@ def is_folder_name(text: str) -> bool:
     return _FOLDER.fullmatch(text) is not None
 
 
-def comma_separated(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Split a list that was written in one word; blanks around names and empty names go.
 
     Example:
-        >>> comma_separated("mean_hbpp, mean_p10,")
+        >>> split_names("mean_hbpp, mean_p10,")
         ['mean_hbpp', 'mean_p10']
     """
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pqpp_files.errors import FileError, explained
+from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.packed import check_size
 
 _PACKED = b"\x1f\x8b"
@@ -21,11 +21,11 @@ _BINARY = (".parquet", ".xlsx", ".dta")
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
-def names_input(path: str | Path) -> bool:
+def is_input(path: str | Path) -> bool:
     """Tell whether there is such an input: a file, a pipe, or standard input.
 
     Example:
-        >>> names_input("-.csv"), names_input("nowhere.csv")
+        >>> is_input("-.csv"), is_input("nowhere.csv")
         (True, False)
     """
     is_standard = _STANDARD.fullmatch(str(path)) is not None
@@ -118,7 +118,7 @@ class Input:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
-                with explained(f"{self.name}: a damaged gzip file", "copy it again"):
+                with explain(f"{self.name}: a damaged gzip file", "copy it again"):
                     data = bounded(gzip.GzipFile(fileobj=file), most_unpacked(size))
                 first = data[:2]
         encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"

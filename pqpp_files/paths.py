@@ -25,16 +25,16 @@ _SIGNS = {
 _TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet)(?:\.gz)?", re.IGNORECASE)
 
 
-def expanded(path: str | os.PathLike[str]) -> Path:
+def expand(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` spelled out.
 
     Raises:
         FileError: No user is called NAME, or the path has a character of value zero.
 
     Example:
-        >>> expanded("a/b").as_posix()
+        >>> expand("a/b").as_posix()
         'a/b'
-        >>> expanded("~nobody-here/a")
+        >>> expand("~nobody-here/a")
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ~nobody-here/a: no such user; write the full path
     """
@@ -58,23 +58,23 @@ def names_a_table(text: str) -> bool:
     if _TABLE.fullmatch(text) is None:
         return False
     try:
-        return len(text.split()) == 1 or expanded(text).is_file()
+        return len(text.split()) == 1 or expand(text).is_file()
     except (FileError, OSError):
         return False
 
 
-def resolved(path: str | os.PathLike[str]) -> Path:
+def resolve(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path that all links lead to, whether it is there or not.
 
     Raises:
-        FileError: As of `expanded`, or the links lead in a circle.
+        FileError: As of `expand`, or the links lead in a circle.
 
     Example:
-        >>> resolved(".") == Path.cwd()
+        >>> resolve(".") == Path.cwd()
         True
     """
     try:
-        target = expanded(path).resolve()
+        target = expand(path).resolve()
     except (OSError, RuntimeError):
         target = None
     if target is None or target.is_symlink():
@@ -82,7 +82,7 @@ def resolved(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def inside_of(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
+def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
     """Return a file below a folder; a name that leads out of it, also by a link, is refused.
 
     The folder itself may be a link. For what a table of somebody else's names, so that no other
@@ -96,16 +96,16 @@ def inside_of(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Pat
         FileError: It leads out of the folder.
 
     Example:
-        >>> inside_of("images", "a/b.png").as_posix()
+        >>> join_inside("images", "a/b.png").as_posix()
         'images/a/b.png'
-        >>> inside_of("images", "../secret.png")
+        >>> join_inside("images", "../secret.png")
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into it
     """
-    place = expanded(root) / name
-    if not resolved(place).is_relative_to(resolved(root)):
+    path = expand(root) / name
+    if not resolve(path).is_relative_to(resolve(root)):
         raise FileError(f"{name} is outside {root}; copy the file into it")
-    return place
+    return path
 
 
 def check_output(
@@ -126,16 +126,16 @@ def check_output(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: / is a folder; name a file
     """
-    place = expanded(path)
-    if place.is_dir():
+    target = expand(path)
+    if target.is_dir():
         raise FileError(f"{path} is a folder; name a file")
-    if place.exists() and not place.is_file():
+    if target.exists() and not target.is_file():
         return
     for path_in in inputs:
-        given = expanded(path_in)
-        if place.exists() and given.exists() and given.samefile(place):
+        given = expand(path_in)
+        if target.exists() and given.exists() and given.samefile(target):
             raise FileError(f"{path} is the input {path_in}; name another file")
-    check_output_folder(behind_links(place).parent)
+    check_output_folder(behind_links(target).parent)
 
 
 def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
@@ -154,9 +154,9 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ...paths.py is a file of another kind (text); ...
     """
-    place, head = expanded(path), b""
-    if place.is_file():
-        with contextlib.suppress(OSError), place.open("rb") as file:
+    target, head = expand(path), b""
+    if target.is_file():
+        with contextlib.suppress(OSError), target.open("rb") as file:
             head = file.read(4096)
     plain = "binary" if b"\0" in head else "text"
     kind = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), plain)
@@ -185,9 +185,9 @@ def check_output_folder(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ...paths.py is a file; name a folder
     """
-    place = expanded(folder)
-    target = behind_links(place).absolute()
-    nearest = next(place for place in (target, *target.parents) if place.exists())
+    file = expand(folder)
+    target = behind_links(file).absolute()
+    nearest = next(file for file in (target, *target.parents) if file.exists())
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
@@ -217,4 +217,4 @@ def behind_links(path: Path) -> Path:
         >>> behind_links(folder / "link").name
         'target'
     """
-    return resolved(path) if path.is_symlink() else path
+    return resolve(path) if path.is_symlink() else path

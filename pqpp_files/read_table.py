@@ -20,9 +20,9 @@ from pqpp_files.table_formats import (
     Columns,
     Format,
     find_column,
+    flatten_column,
     inner_columns,
-    source_of,
-    spread,
+    open_format,
 )
 
 INDEX = "the index"  # what an index of pandas is called that has no name
@@ -75,13 +75,13 @@ class Table:
                 raise _no_column(source, [name], self._remedy)
             self.columns |= inner_columns(self.columns, [usual])
             source.assumed |= {f"column {usual}": None} if usual != name else {}
-        say_assumed(self.path, *source.assumed)
+        log_assumption(self.path, *source.assumed)
         source.assumed.clear()
         return usual
 
-    def place_of(self, row: int) -> str:
-        """Say in words where a row stands, counted from 0: `votes.csv, line 12`."""
-        return self._source.place_of(row)
+    def locate(self, row: int) -> str:
+        """Return the file and line of a row, counted from 0: `votes.csv, line 12`."""
+        return self._source.locate(row)
 
     def texts(self, name: str) -> list[str]:
         """Return a column of texts.
@@ -130,11 +130,11 @@ class Table:
 
     def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
         cell = self[name][row]
-        return FileError(f"{self.place_of(row)}: {name} is {cell!r:.60}, expected {needed}")
+        return FileError(f"{self.locate(row)}: {name} is {cell!r:.60}, expected {needed}")
 
 
 @functools.cache
-def say_assumed(path: str, *assumed: str) -> None:
+def log_assumption(path: str, *assumed: str) -> None:
     """Log once, in a line, what a file was taken for, if for anything."""
     if assumed:
         logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
@@ -177,10 +177,10 @@ def read_table(
         >>> table = read_table(path)
         >>> table.columns
         {'id': ['007'], 'prompt': ['a cat;\na mat'], 'score': ['.5']}
-        >>> table.values("id"), table.values("score"), table.place_of(0)[-6:]
+        >>> table.values("id"), table.values("score"), table.locate(0)[-6:]
         (['007'], [0.5], 'line 2')
     """
-    source = source_of(path, columns, plain, kinds)
+    source = open_format(path, columns, plain, kinds)
     source.has_header = header
     cells = source.columns()
     missing = [name for name in columns or () if name not in cells]
@@ -223,18 +223,18 @@ def read_columns(
         FileError: As of `read_table`, or a cell is a list or an object.
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
-    source = source_of(Input(path, encoding), (*columns, *outer), None, kinds)
+    source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
     cells = source.wanted_columns(as_written=True)
-    say_assumed(source.path, *source.assumed)
+    log_assumption(source.path, *source.assumed)
     cells = inner_columns(cells, columns) if outer else cells
-    cells = cells if nested is None else spread(cells, nested, columns)
+    cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
     for name, column in table.items():
         row = next((n for n, cell in enumerate(column) if isinstance(cell, list | dict)), None)
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
             raise FileError(
-                f"{source.place_of(row)}: {name} is {kind}, a text or a number is allowed; give "
+                f"{source.locate(row)}: {name} is {kind}, a text or a number is allowed; give "
                 "each value a row of its own"
             )
     return table, source.names

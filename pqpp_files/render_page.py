@@ -80,7 +80,7 @@ class BarCell:
     stop: float | None = None
 
     @classmethod
-    def of(
+    def make(
         cls, value: float | None, limits: tuple[float, float] | None, pattern: str = "{:.2f}"
     ) -> BarCell:
         """Return the cell of a number on a scale: a bar from 0, or from the scale's lower end.
@@ -91,9 +91,9 @@ class BarCell:
             pattern: How the number is written.
 
         Example:
-            >>> BarCell.of(0.25, (-1.0, 1.0))
+            >>> BarCell.make(0.25, (-1.0, 1.0))
             BarCell(text='0.25', value=0.25, start=50.0, stop=62.5)
-            >>> BarCell.of(None, (0.0, 1.0)).text
+            >>> BarCell.make(None, (0.0, 1.0)).text
             '–'
         """
         if value is None or value != value:
@@ -120,7 +120,7 @@ def bar_table(
         sortable: Whether the headings are buttons, for a script that sorts by them.
 
     Example:
-        >>> "<b>" in bar_table(["prompt", "rank"], [["<b>", BarCell.of(30.0, (0.0, 100.0))]])
+        >>> "<b>" in bar_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])
         False
     """
     from markupsafe import Markup

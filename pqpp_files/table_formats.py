@@ -16,7 +16,7 @@ from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, explained
+from pqpp_files.errors import FileError, explain
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import BOM, parse_json, value_parser
 from pqpp_files.foreign.packed import check_parquet, check_size
@@ -84,8 +84,8 @@ class Format(ABC):
             as_written: Numbers of JSON stay the text that they are.
         """
 
-    def place_of(self, row: int) -> str:
-        """Say where a row stands, counted from 0."""
+    def locate(self, row: int) -> str:
+        """Return the file and line of a row, counted from 0."""
         lines = getattr(self, "_numbered", None) if self.row_is == "line" else None
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
@@ -168,7 +168,7 @@ class Separated(Format):
             FileError: The names are all numbers, so that they are probably a row, or a record is
                 damaged or has another number of cells than the header.
         """
-        records = (record for _, record in self._numbered())
+        records = (record for _, record in self._iterate_lines())
         header = next(records)
         if self.has_header is False:
             self.above, names = 0, list(map(str, range(1, len(header) + 1)))
@@ -192,7 +192,7 @@ class Separated(Format):
 
         return header, rows()
 
-    def _numbered(self) -> Iterator[tuple[int, list[str]]]:
+    def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
         """Give each record with the line that it begins on, lines of names first."""
         separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
@@ -286,12 +286,12 @@ class JsonLines(Format):
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         parse = value_parser(as_written)
-        records = [parse(line, self.path, n) for n, line in self._numbered()]
+        records = [parse(line, self.path, n) for n, line in self._iterate_lines()]
         if not records:
             raise FileError(f"{self.path}: the file is empty; write one record per line")
-        return self._columns_of(records)
+        return self._to_columns(records)
 
-    def _numbered(self) -> Iterator[tuple[int, bytes]]:
+    def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines that are not blank, each with its number."""
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
@@ -299,7 +299,7 @@ class JsonLines(Format):
                 if text:
                     yield number, text
 
-    def _columns_of(self, records: list[Any]) -> Columns:
+    def _to_columns(self, records: list[Any]) -> Columns:
         """Return records as columns; a key that a record lacks is None there.
 
         One that is no object goes into the column that is for such, if there is one.
@@ -308,7 +308,7 @@ class JsonLines(Format):
             if not isinstance(record, dict):
                 if self.plain is None:
                     raise FileError(
-                        f"{self.place_of(row)}: no JSON object, an object with a key a column is "
+                        f"{self.locate(row)}: no JSON object, an object with a key a column is "
                         "needed"
                     )
                 records[row] = {self.plain: record}
@@ -347,7 +347,7 @@ class Json(JsonLines):
                 records = [records]
         if not isinstance(records, list) or not records:
             raise FileError(f"{self.path}: expected a JSON list of values or objects")
-        return self._columns_of(records)
+        return self._to_columns(records)
 
 
 class Parquet(Format):
@@ -357,7 +357,7 @@ class Parquet(Format):
         """See `Format.columns`."""
         import pyarrow.parquet
 
-        with explained(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
+        with explain(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
             if len(levels) == 1 and isinstance(levels[0], dict):
@@ -385,7 +385,7 @@ class Excel(Format):
             import zipfile
 
             from openpyxl import load_workbook
-        with explained(f"{self.path}: not an Excel file", "save it as CSV"):
+        with explain(f"{self.path}: not an Excel file", "save it as CSV"):
             content, most = self.source.read(), self.source.most()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
@@ -429,7 +429,7 @@ class Stata(Format):
         """See `Format.columns`."""
         import pandas as pd
 
-        with explained(f"{self.path}: not a file of Stata", "save it as CSV"):
+        with explain(f"{self.path}: not a file of Stata", "save it as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._take([*map(str, table)])}
@@ -448,7 +448,7 @@ FORMATS: dict[str, type[Format]] = {
 }
 
 
-def source_of(
+def open_format(
     source: str | Path | Input,
     wanted: Sequence[str] | None,
     plain: str | None,
@@ -566,20 +566,20 @@ def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
 
 
 def _inner(cell: Any, path: Sequence[str]) -> Any:
-    for place, name in enumerate(path):
+    for index, name in enumerate(path):
         if isinstance(cell, dict):
             cell = cell.get(name)
         elif isinstance(cell, list) and name.isdecimal():
             cell = cell[int(name)] if int(name) < len(cell) else None
         elif isinstance(cell, list):
-            return [_inner(inner, path[place:]) for inner in cell]
+            return [_inner(inner, path[index:]) for inner in cell]
         else:
             return None
     return cell
 
 
-def spread(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
-    """Return a table in which no cell of a column is a list or an object.
+def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
+    """Flatten a column so that no cell is a list or an object.
 
     Each value of a list becomes a row, with the other cells of its row beside it; an object gives a
     row for each key, or for each value of the list under it. A value in a list that is an object
@@ -592,7 +592,7 @@ def spread(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
         wanted: The columns that objects in a list may hold.
 
     Example:
-        >>> columns = spread({"id": ["i"], "label": [{"flux": [1, 0]}]}, "label", ())
+        >>> columns = flatten_column({"id": ["i"], "label": [{"flux": [1, 0]}]}, "label", ())
         >>> columns["id"], columns["label"], columns[KEY], columns[PLACE]
         (['i', 'i'], [1, 0], ['flux', 'flux'], [0, 1])
     """

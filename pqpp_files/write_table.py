@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from pqpp_files.errors import explained
+from pqpp_files.errors import explain
 
 _INNER = (list, tuple, dict)
 
@@ -69,6 +69,6 @@ def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
     arrays = {}
     for name, cells in columns.items():
         what = f"column {name!r} cannot be written as Parquet: its values have several types"
-        with explained(what, "write .jsonl"):
+        with explain(what, "write .jsonl"):
             arrays[name] = pa.array(cells)
     pa.parquet.write_table(pa.table(arrays), path)

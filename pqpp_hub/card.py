@@ -73,7 +73,7 @@ def _environment() -> Any:
         keep_trailing_newline=True,
         finalize=_in_line,
     )
-    environment.filters |= {"yaml": _yaml, "listed": _listed}
+    environment.filters |= {"yaml": _yaml, "listed": _to_text}
     environment.filters["figure"] = lambda value: "" if value is None else f"{value:.3f}"
     environment.filters["block"] = lambda value: Markup(
         _INVISIBLE.sub("", str(value)).replace("```", "'''")
@@ -81,7 +81,7 @@ def _environment() -> Any:
     return environment
 
 
-def _listed(values: Mapping[str, Any]) -> str:
+def _to_text(values: Mapping[str, Any]) -> str:
     numbers = {k: f"{v:g}" if isinstance(v, float) else v for k, v in values.items()}
     return ", ".join(f"{name} {value}" for name, value in numbers.items())
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_hub.pull import pull_files
 from pqpp_hub.push import HubError, PushReport, push_files, require_repository_id
-from pqpp_hub.reasons import reason_of
+from pqpp_hub.reasons import describe_error
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -53,10 +53,10 @@ class BenchmarkTask:
         return _APART.join(part for part in (config, self.split, self.target) if part)
 
     @classmethod
-    def of(cls, name: str) -> Self | None:
+    def parse(cls, name: str) -> Self | None:
         """Return the task that an id names, None for one of another's form.
 
-        >>> BenchmarkTask.of("test--mean_hbpp"), BenchmarkTask.of("gpqa_diamond")
+        >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
         """
         parts = name.split(_APART)
@@ -92,7 +92,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     Raises:
         HubError: It is not there or may not be read, or has no tasks in our form.
     """
-    folder = expanded(dataset)
+    folder = expand(dataset)
     if not folder.is_dir():
         require_repository_id(dataset)
         folder = pull_files(dataset, [BENCHMARK, ".gitattributes"], error=HubError, kind="dataset")
@@ -100,7 +100,9 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
     listed = listed if isinstance(listed, list) else []
     names = [entry.get("id") for entry in listed if isinstance(entry, dict)]
-    tasks = [task for name in names if isinstance(name, str) and (task := BenchmarkTask.of(name))]
+    tasks = [
+        task for name in names if isinstance(name, str) and (task := BenchmarkTask.parse(name))
+    ]
     if not tasks:
         raise HubError(
             f"{dataset} has no {BENCHMARK} with tasks of pqpp; publish it with `pqpp datasets push`"
@@ -108,7 +110,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     return tasks
 
 
-def commit_of(dataset: str) -> str | None:
+def find_commit(dataset: str) -> str | None:
     """Return the commit of a dataset of the Hub, None where the Hub does not tell."""
     from huggingface_hub import HfApi
 
@@ -181,7 +183,7 @@ class Listed:
 def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
     """Return the results in the models' folders below a folder, and a line on each damaged file."""
     places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
-    return _read((place.parent.relative_to(folder).as_posix(), None, place) for place in places)
+    return _read((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
 
 
 def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
@@ -202,7 +204,7 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
 
     require_repository_id(dataset)
     patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
-    found = [] if models else _ranked(dataset)
+    found = [] if models else _list_ranked(dataset)
     for model in models:
         require_repository_id(model)
         which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
@@ -210,7 +212,7 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
             listed = HfApi(library_name="pqpp").get_repo_discussions(model, **which)
             numbers = sorted(discussion.num for discussion in listed)
         except Exception as refusal:
-            raise HubError(f"the Hub model {model!r} {reason_of(refusal, 'read')}") from None
+            raise HubError(f"the Hub model {model!r} {describe_error(refusal, 'read')}") from None
         found += [(model, None), *((model, number) for number in numbers)]
     places = []
     for model, number in found:
@@ -227,7 +229,7 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
     ], lines
 
 
-def _ranked(dataset: str) -> list[tuple[str, int | None]]:
+def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
     """Return the repositories, and pull requests of them, that the Hub's leaderboard names."""
     from huggingface_hub import HfApi, errors
 
@@ -235,8 +237,8 @@ def _ranked(dataset: str) -> list[tuple[str, int | None]]:
     try:
         ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
     except Exception as refusal:
-        reason = reason_of(refusal, "read")
-        if isinstance(refusal, errors.HfHubHTTPError) and commit_of(dataset) is not None:
+        reason = describe_error(refusal, "read")
+        if isinstance(refusal, errors.HfHubHTTPError) and find_commit(dataset) is not None:
             reason = "has no leaderboard on the Hub (yet); name models by --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
     places = {(row.model_id, row.pull_request) for row in ranked}
@@ -257,7 +259,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed],
                     if not all(isinstance(text, str) for text in texts):
                         raise TypeError
                     entry.value = float(entry.value)
-                    is_ours = BenchmarkTask.of(entry.task_id) is not None
+                    is_ours = BenchmarkTask.parse(entry.task_id) is not None
                     if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
                         raise ValueError
                 valid += [Listed(model, entry, number) for entry in entries]

@@ -13,10 +13,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from pqpp_files.atomic_write import is_full, naming
 from pqpp_files.errors import PqppError, in_a_line
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import is_full, naming
-from pqpp_hub.reasons import reason_behind, reason_of
+from pqpp_files.paths import expand
+from pqpp_hub.reasons import describe_error, find_reason
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +50,8 @@ def is_reachable(url: str) -> bool:
     return _any_succeeds([connect], REACHED_SECONDS)
 
 
-def is_taken(names: Iterable[str], kind: str) -> bool:
-    """Tell whether the Hub has a repository of one of some names, as far as it answers at once.
+def is_name_taken(names: Iterable[str], kind: str) -> bool:
+    """Return whether the Hub has a repository of any name, if it answers fast.
 
     This is asked before a name of this package is used for what it says: within four tenths of a
     second, offline too. A name of which nothing was heard until then counts as free.
@@ -61,7 +61,7 @@ def is_taken(names: Iterable[str], kind: str) -> bool:
         kind: `model`, `dataset` or `space`.
 
     Example:
-        >>> is_taken([], "dataset")
+        >>> is_name_taken([], "dataset")
         False
     """
 
@@ -109,7 +109,7 @@ def cached_if_unreachable(*names: str) -> Iterator[None]:
     """
     from huggingface_hub import constants
 
-    if all(name == "pqpp" or expanded(name).exists() for name in names):
+    if all(name == "pqpp" or expand(name).exists() for name in names):
         yield
         return
     config = getattr(sys.modules.get("datasets"), "config", None)
@@ -162,7 +162,7 @@ def pull_files(
         return Path(snapshot_download(repo_id, **where))
     except Exception as refusal:
         # What keeps the client from asking is named by the answer behind it, if there is one.
-        reason = reason_behind(refusal) or reason_of(refusal, "read")
+        reason = find_reason(refusal) or describe_error(refusal, "read")
     raise error(f"the Hub repository {repo_id!r}{at} {reason}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
 from pqpp_hub.pull import is_reachable
-from pqpp_hub.reasons import ABSENT, reason_of
+from pqpp_hub.reasons import ABSENT, describe_error
 
 KINDS = {"model": "model", "dataset": "dataset", "space": "Space"}
 _MAIN = "main"
@@ -146,11 +146,11 @@ def push_files(
         head, there = None, dict[str, str]()
         try:
             may_make = not (pull_request or (dry_run and not (token or get_token())))
-            head, there = _look(api, report, kind, private, may_make)
+            head, there = _read_branch(api, report, kind, private, may_make)
         except Exception as refusal:
             if not dry_run or isinstance(refusal, HubError):
                 raise
-            report.not_compared = reason_of(refusal)
+            report.not_compared = describe_error(refusal)
         older: Container[str] = there
         if list_name is not None:
             older = ()
@@ -197,7 +197,7 @@ def push_files(
         raise
     except Exception as refusal:
         # Texts of the client may hold request headers: only fixed sentences are shown.
-        raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {reason_of(refusal)}") from None
+        raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {describe_error(refusal)}") from None
 
 
 def require_repository_id(repo_id: str) -> None:
@@ -212,7 +212,7 @@ def require_repository_id(repo_id: str) -> None:
         raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
 
 
-def _look(
+def _read_branch(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
     """Return the head of the branch, and its files, each with the name of its content."""
@@ -224,7 +224,7 @@ def _look(
     try:
         info = api.repo_info(**about)
     except errors.RepositoryNotFoundError as refusal:
-        if not may_make or reason_of(refusal) != ABSENT:
+        if not may_make or describe_error(refusal) != ABSENT:
             raise
         report.new_repository, report.new_branch = True, report.revision != _MAIN
         return None, {}

@@ -18,15 +18,15 @@ _NO_HEADER = ("LocalProtocolError", "InvalidHeader")
 NOT_CACHED = "is not in the cache and the Hub cannot be reached; connect, or give a folder"
 
 
-def reason_of(error: BaseException, permission: str = "write") -> str:
-    """Return the end of a sentence about a repository: what went wrong, and what to do.
+def describe_error(error: BaseException, permission: str = "write") -> str:
+    """Describe an error of a repository and its fix, as the end of a sentence.
 
     Args:
         error: What the client raised.
         permission: What was tried, `read` or `write`.
 
     Example:
-        >>> reason_of(ConnectionError("secret"))
+        >>> describe_error(ConnectionError("secret"))
         'cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE'
     """
     from huggingface_hub import errors
@@ -66,8 +66,8 @@ def reason_of(error: BaseException, permission: str = "write") -> str:
     return f"could not be used ({type(error).__name__}); try again"
 
 
-def reason_behind(error: BaseException) -> str | None:
-    """Return `reason_of` the Hub's refusal or failure that a library's error came of.
+def find_reason(error: BaseException) -> str | None:
+    """Return `describe_error` the Hub's refusal or failure that a library's error came of.
 
     Args:
         error: What a library raised that asks the Hub itself, as transformers and diffusers do.
@@ -76,7 +76,7 @@ def reason_behind(error: BaseException) -> str | None:
         The end of a sentence about a repository; None if the Hub has nothing to do with the error.
 
     Example:
-        >>> reason_behind(KeyError("vision_config")) is None
+        >>> find_reason(KeyError("vision_config")) is None
         True
     """
     from huggingface_hub import errors
@@ -95,7 +95,7 @@ def reason_behind(error: BaseException) -> str | None:
         is_of_the_hub = isinstance(cause, of_client) or _is_of_the_transport(cause)
         # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
         if answered or (not lacks_a_file and not not_cached and is_of_the_hub):
-            return reason_of(cause, "read")
+            return describe_error(cause, "read")
         cause = cause.__cause__ or cause.__context__
     return NOT_CACHED if not_cached else None
 

@@ -46,8 +46,8 @@ def blank_page(title: str) -> Any:
     return gradio.Blocks(title=title, analytics_enabled=False)
 
 
-def said_here() -> Any:
-    """Return the place of a page where refusals and news are read, aloud by screen readers too."""
+def make_status() -> Any:
+    """Return the page's status region, which screen readers read aloud."""
     import gradio
 
     return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
@@ -75,16 +75,16 @@ def telling(
     alert = Markup('<p role="alert">{}</p>')
     answered: tuple[type[Exception], ...] = (PqppError, *refusals)
 
-    def told(*given: Any) -> tuple[Any, str]:
+    def answer(*given: Any) -> tuple[Any, str]:
         try:
             return function(*given), '<p role="status">The answer is below.</p>'
         except answered as error:
             return None, str(alert.format(" ".join(str(error).split())))
         except Exception as error:
-            _LOG.error(_kind_of(error))
+            _LOG.error(_describe_error(error))
             return None, str(alert.format("Something went wrong. Nothing was stored."))
 
-    return told
+    return answer
 
 
 def serve_page(
@@ -151,12 +151,12 @@ def _logging_no_content() -> Iterator[None]:
 
     def without_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
-            record.msg, record.args = _kind_of(record.exc_info[1]), ()
+            record.msg, record.args = _describe_error(record.exc_info[1]), ()
             record.exc_info = record.exc_text = None
         return True
 
     printed, server = traceback.print_exc, logging.getLogger("uvicorn.error")
-    traceback.print_exc = lambda *_, **__: _LOG.error(_kind_of(sys.exception()))
+    traceback.print_exc = lambda *_, **__: _LOG.error(_describe_error(sys.exception()))
     server.addFilter(without_content)
     try:
         yield
@@ -165,7 +165,7 @@ def _logging_no_content() -> Iterator[None]:
         server.removeFilter(without_content)
 
 
-def _kind_of(error: BaseException | None) -> str:
+def _describe_error(error: BaseException | None) -> str:
     """Return the kind of an error and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
@@ -189,7 +189,7 @@ def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     return {name: text.encode() for name, text in texts.items()}
 
 
-def app_of(module: str, function: str, argument: str) -> str:
+def make_app(module: str, function: str, argument: str) -> str:
     """Return the `app.py` of a Space whose page a module of this package serves.
 
     Args:
@@ -198,7 +198,7 @@ def app_of(module: str, function: str, argument: str) -> str:
         argument: What that takes.
 
     Example:
-        >>> print(app_of("pqpp_models.demo", "serve_demo", "static"), end="")
+        >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")

@@ -6,8 +6,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, is_disabled, plugins
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
-from pqpp_files.write_beside import write_whole
 
 
 def site_folder() -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_hub.space import app_of, blank_page, said_here, serve_page, space_files, telling
+from pqpp_hub.space import blank_page, make_app, make_status, serve_page, space_files, telling
 from pqpp_metrics.registration import metric_card, metric_path
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def metric_page(name: str) -> gradio.Blocks:
         gradio.Markdown(card)
         boxes = [gradio.Textbox(example.get(key, ""), label=f"{key} (JSON)") for key in arguments]
         button = gradio.Button("Compute", variant="primary")
-        said = said_here()
+        said = make_status()
         result = gradio.JSON(label="Result")
         told = telling(compute, refusals=(ValueError, TypeError))
         button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
@@ -130,5 +130,5 @@ def metric_files(name: str) -> dict[str, Path | bytes]:
     """
     module = metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
-    app = app_of("pqpp_metrics.app", "serve_metric", name)
+    app = make_app("pqpp_metrics.app", "serve_metric", name)
     return {module.name: module, **space_files(card, app)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any
 
-from pqpp_files.names import comma_separated
+from pqpp_files.names import split_names
 from pqpp_files.read_table import Table
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.tables import (
@@ -13,10 +13,10 @@ from pqpp_metrics.tables import (
     TREC,
     Reading,
     Source,
+    dropped_text,
     has_suffix,
     input_source,
-    joined,
-    rows_left_out,
+    join_tables,
     split_columns,
 )
 
@@ -33,14 +33,14 @@ class Inputs:
         told: How the rows of the files were brought together, in words.
         ids: What names each row, a text; None where nothing does.
         options: What a run and qrels tell besides, where the metric takes it.
-        place_of: Says of an input and a row where the cell stands.
+        locate: Says of an input and a row where the cell stands.
     """
 
     columns: Mapping[str, Any]
     told: list[str]
     ids: list[str] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    place_of: Callable[[str, int], str] | None = None
+    locate: Callable[[str, int], str] | None = None
 
 
 def compute_files(
@@ -139,7 +139,7 @@ def _inputs(
         columns[name], cells[name] = _column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
         return _groups(cells, how)
-    return _joined(sources, columns, cells, how)
+    return _join_rows(sources, columns, cells, how)
 
 
 def _rankings(
@@ -157,7 +157,7 @@ def _rankings(
     if options.get("ties") == "docno":
         of_run["document_ids"] = judged.document_numbers
     columns = {"predictions": judged.scores, "references": judged.relevance}
-    return Inputs(columns, [rows_left_out(left + more)], judged.query_ids, of_run)
+    return Inputs(columns, [dropped_text(left + more)], judged.query_ids, of_run)
 
 
 def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
@@ -165,10 +165,10 @@ def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
     drop = how.nan == "drop"
     kept = {name: [c for c in own if not (drop and lacks_value(c))] for name, own in cells.items()}
     left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-    return Inputs({name: [own] for name, own in kept.items()}, [rows_left_out(left)])
+    return Inputs({name: [own] for name, own in kept.items()}, [dropped_text(left)])
 
 
-def _joined(
+def _join_rows(
     sources: Mapping[str, Source],
     columns: Mapping[str, list[str]],
     cells: Mapping[str, list],
@@ -178,7 +178,7 @@ def _joined(
     used: dict[str, set[str]] = {path: set() for path in tables}
     for name, source in sources.items():
         used[source.path].update(columns[name])
-    by_file, ids, note = joined(tables, used, how.ids, how.missing)
+    by_file, ids, note = join_tables(tables, used, how.ids, how.missing)
     rows = {name: by_file[source.path] for name, source in sources.items()}
     values = {name: [own[row] for row in rows[name]] for name, own in cells.items()}
     left = 0
@@ -191,10 +191,10 @@ def _joined(
         rows = {name: list(compress(own, full)) for name, own in rows.items()}
         ids = ids and list(compress(ids, full))
 
-    def place_of(name: str, row: int) -> str:
-        return sources[name].table.place_of(rows[name][row])
+    def locate(name: str, row: int) -> str:
+        return sources[name].table.locate(rows[name][row])
 
-    return Inputs(values, [note, rows_left_out(left)], ids, place_of=place_of)
+    return Inputs(values, [note, dropped_text(left)], ids, locate=locate)
 
 
 def _odd_cell(inputs: Inputs) -> str:
@@ -203,20 +203,20 @@ def _odd_cell(inputs: Inputs) -> str:
     Returns:
         One line; empty where every cell is like the others.
     """
-    if inputs.place_of is None:
+    if inputs.locate is None:
         return ""
     blank = {name: list(map(lacks_value, cells)) for name, cells in inputs.columns.items()}
     for name, cells in blank.items():
         if any(cells):
             number = sum(map(any, zip(*blank.values(), strict=False)))
             more = f", as are {number:,} rows in all" if number > 1 else ""
-            place = inputs.place_of(name, cells.index(True))
-            return f"{place}: {name} is empty or NaN{more}; `nan` drop leaves such rows out"
+            index = inputs.locate(name, cells.index(True))
+            return f"{index}: {name} is empty or NaN{more}; `nan` drop leaves such rows out"
     for name, cells in inputs.columns.items():
         texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
         if any(texts) and not all(texts):
             row = texts.index(True)
-            return f"{inputs.place_of(name, row)}: {name} is {cells[row]!r:.60} among numbers"
+            return f"{inputs.locate(name, row)}: {name} is {cells[row]!r:.60} among numbers"
     return ""
 
 
@@ -244,7 +244,7 @@ def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], l
     """Return the column that an input is in, or several, and a value or one list of them a row."""
     path, given, table = source
     if given is not None:
-        columns = [given] if given in table else comma_separated(given) or [given]
+        columns = [given] if given in table else split_names(given) or [given]
     elif name in table:
         columns = [name]
     else:

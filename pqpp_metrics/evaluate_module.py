@@ -9,8 +9,8 @@ import datasets
 import evaluate
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import as_json, from_json, plain
-from pqpp_metrics.functional._containers import to_numpy, unwrapped
+from pqpp_metrics.forms import as_json, from_json, to_plain
+from pqpp_metrics.functional._containers import to_numpy, unwrap
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import card_section
 
@@ -47,7 +47,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         for name, entry in self.forms[0].items():
             column = given.pop(name)
             inputs.append(from_json(column) if entry.kind == "label" else column)
-        return self.computed(inputs, given)
+        return self.compute_checked(inputs, given)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
         """Add one item; as `evaluate.Metric.add`."""
@@ -84,7 +84,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
             return super().compute(**options)
         except MetricInputError as error:
             self._discard()
-            raise MetricInputError(self.in_own_words(str(error))) from None
+            raise MetricInputError(self.rename_inputs(str(error))) from None
         except Exception:
             self._discard()
             raise
@@ -97,7 +97,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         for name in names:
             if batch.get(name) is None:
                 raise MetricInputError(f"`{name}` is missing; give {' and '.join(names)}")
-            column = plain(to_numpy(unwrapped(name, batch[name])))
+            column = to_plain(to_numpy(unwrap(name, batch[name])))
             is_label = self.forms[0][name].kind == "label"
             columns[name] = as_json(column) if is_label else column
         return columns

@@ -82,15 +82,15 @@ def from_json(values: Any) -> Any:
     return parse_json(values, object_hook=lambda label: uuid.UUID(label["uuid"]))
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Numpy values, also within lists and dicts, as plain Python ones.
 
     Example:
-        >>> plain({"scores": np.array([0.5]), "n": np.int64(1)})
+        >>> to_plain({"scores": np.array([0.5]), "n": np.int64(1)})
         {'scores': [0.5], 'n': 1}
     """
     if isinstance(value, Mapping):
-        return {key: plain(part) for key, part in value.items()}
+        return {key: to_plain(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [plain(part) for part in value]
+        return [to_plain(part) for part in value]
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -11,8 +11,8 @@ import numpy as np
 
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import Form, plain
-from pqpp_metrics.functional._containers import Values, unwrapped
+from pqpp_metrics.forms import Form, to_plain
+from pqpp_metrics.functional._containers import Values, unwrap
 from pqpp_metrics.functional._inputs import require_as_many
 
 
@@ -74,14 +74,14 @@ class Metric:
             if inputs.get(name) is None:
                 wanted = " and ".join(cls.input_names())
                 raise MetricInputError(f"`{name}` is missing; give {wanted}")
-            columns[name] = unwrapped(name, inputs[name])
+            columns[name] = unwrap(name, inputs[name])
         if not all(map(len, columns.values())):
             raise MetricInputError("the inputs are empty; nothing to score")
         require_as_many("as many of each", **columns)
         try:
-            return cls.computed(list(columns.values()), options or {})
+            return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:
-            raise MetricInputError(cls.in_own_words(str(error))) from None
+            raise MetricInputError(cls.rename_inputs(str(error))) from None
 
     @classmethod
     def check_options(cls, given: Iterable[str]) -> None:
@@ -94,7 +94,7 @@ class Metric:
             raise MetricInputError(f"{came}; its inputs are {known}")
 
     @classmethod
-    def computed(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Compute from checked inputs, in their order; raise where an option is lacking."""
         for name, default in cls.options().items():
             if default is inspect.Parameter.empty and options.get(name) is None:
@@ -110,7 +110,7 @@ class Metric:
             return cls.function(**dict(zip(parameters, values, strict=False)), **options)
 
         if cls.each is None:
-            return cls.shaped(call(inputs))
+            return cls.shape_result(call(inputs))
         rows = [call(row) for row in zip(*inputs, strict=True)]
         if not isinstance(rows[0], Mapping):
             return per_item(name, [float(row) for row in rows])
@@ -119,16 +119,16 @@ class Metric:
         return per_item(name, [row[name] for row in rows], **columns)
 
     @classmethod
-    def shaped(cls, result: Any) -> dict[str, Any]:
+    def shape_result(cls, result: Any) -> dict[str, Any]:
         """What the function returned as a dict, with the mean where the main value is an array."""
         name = cls.function.__name__
         result = dict(result) if isinstance(result, Mapping) else {name: result}
         if np.ndim(result[name]):
             return per_item(name, result.pop(name), **result)
-        return plain(result)
+        return to_plain(result)
 
     @classmethod
-    def in_own_words(cls, message: str) -> str:
+    def rename_inputs(cls, message: str) -> str:
         """Name the inputs in a function's error as the metric names them."""
         theirs = inspect.signature(cls.function).parameters
         for their, our in zip(theirs, cls.forms[0], strict=False):
@@ -146,7 +146,7 @@ def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
     scores = np.asarray(scores)
     valued = scores[~np.isnan(scores)]
     mean = float(valued.mean()) if valued.size else float("nan")
-    return plain({name: mean, "scores": scores} | companions)
+    return to_plain({name: mean, "scores": scores} | companions)
 
 
 def base() -> type[Metric]:

@@ -64,10 +64,10 @@ def _is_ours(path: str) -> bool:
     """Tell whether a name without the prefix is that of a metric of ours, and of nothing else."""
     if "/" in path or path not in list_metrics() or Path(path).exists():
         return False
-    from pqpp_hub.pull import is_taken
+    from pqpp_hub.pull import is_name_taken
 
     kinds = ("metric", "comparison", "measurement")  # of evaluate's own, each an owner of Spaces
-    return not is_taken([f"evaluate-{kind}/{path}" for kind in kinds], "space")
+    return not is_name_taken([f"evaluate-{kind}/{path}" for kind in kinds], "space")
 
 
 def list_metrics() -> list[str]:

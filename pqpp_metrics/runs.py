@@ -26,26 +26,26 @@ from pqpp_files.names import did_you_mean
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import Table
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
-from pqpp_metrics.forms import plain
+from pqpp_metrics.forms import to_plain
 from pqpp_metrics.functional import compare_means, mean_intervals
-from pqpp_metrics.functional._inputs import not_allowed, require_choice
+from pqpp_metrics.functional._inputs import not_allowed_error, require_choice
 from pqpp_metrics.functional._measures import (
+    compute_measures,
     is_ours,
-    measured,
-    measures_named,
+    parse_measures,
     parsed_measures,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.functional._rankings.order import below
 from pqpp_metrics.tables import (
     TABLES,
-    HeldTable,
+    MemoryTable,
     Reading,
     Source,
     as_text,
+    dropped_text,
     has_suffix,
     input_source,
-    rows_left_out,
     split_columns,
 )
 
@@ -161,7 +161,7 @@ def read_trec(
     rows: list[tuple[str, str, float]] = []
     lines: list[int] = []
 
-    def place_of(row: int) -> str:
+    def locate(row: int) -> str:
         return f"{source.name}, line {lines[row]}"
 
     for number, line in enumerate(text.split(b"\n"), start=1):
@@ -172,7 +172,7 @@ def read_trec(
         # Words behind the last column of qrels are a fault, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
             came = f"{len(words)} columns; a line is '{line_form}'"
-            raise MetricInputError(f"{place_of(-1)}: {came}")
+            raise MetricInputError(f"{locate(-1)}: {came}")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
@@ -183,11 +183,11 @@ def read_trec(
                 raise ValueError
         except ValueError:
             came = f"the {columns[at]} is {word[:60]!r}; it must be a finite number"
-            raise MetricInputError(f"{place_of(-1)}: {came}") from None
+            raise MetricInputError(f"{locate(-1)}: {came}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
         raise MetricInputError(f"{source.name} is empty; a line is '{line_form}'")
-    return rows, lines, place_of
+    return rows, lines, locate
 
 
 def _by_query(
@@ -207,7 +207,7 @@ def _by_query(
 def is_long(table: Table, how: Reading) -> bool:
     """Whether a table has a row for each document of a query, and not one for each query."""
     has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
-    return None not in _ids_of(table, how) and not has_lists
+    return None not in _ids_in(table, how) and not has_lists
 
 
 def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Nested, int]:
@@ -229,7 +229,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     """
     if (table := source.table) is None:
         return (read_run if side == "run" else read_qrels)(source.path), 0
-    columns = [*_ids_of(table, how), source.columns or _known(table, side)]
+    columns = [*_ids_in(table, how), source.columns or _pick(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
         came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
@@ -239,26 +239,26 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     rows = [row for row, value in enumerate(values) if value == value]
     refused = rows if is_one or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
-        came = f"{table.place_of(odd)}: {column} is {values[odd]}"
+        came = f"{table.locate(odd)}: {column} is {values[odd]}"
         raise MetricInputError(f"{came}; a finite number is needed, or `nan` drop")
     if not rows:
         raise MetricInputError(f"{table.path}: no row has a {column}; give a file with some")
     ids = [[as_text(table[name][row]) for row in rows] for name in (queries, documents)]
     for name, texts in zip((queries, documents), ids, strict=True):
         if "" in texts:
-            place = table.place_of(rows[texts.index("")])
-            raise MetricInputError(f"{place}: {name!r} is empty; give every row one")
+            index = table.locate(rows[texts.index("")])
+            raise MetricInputError(f"{index}: {name!r} is empty; give every row one")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
-    nested = _by_query(triples, lambda row: table.place_of(rows[row]))
+    nested = _by_query(triples, lambda row: table.locate(rows[row]))
     return nested, 0 if is_one else len(values) - len(rows)
 
 
-def _ids_of(table: Table, how: Reading) -> Sequence[str | None]:
+def _ids_in(table: Table, how: Reading) -> Sequence[str | None]:
     """Return the columns of queries and documents, None where there is none."""
-    return how.ids if len(how.ids) == 2 else [_known(table, "query"), _known(table, "document")]
+    return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 
 
-def _known(table: Table, kind: str) -> str | None:
+def _pick(table: Table, kind: str) -> str | None:
     return next((name for name in NAMES[kind] if name in table), None)
 
 
@@ -270,14 +270,14 @@ def _as_nested(side: str, held: RunLike) -> Nested:
     if isinstance(held, Mapping) and all(isinstance(own, Mapping) for own in held.values()):
         nested = {query: own for query, own in held.items() if own}
     elif hasattr(held, "columns") or hasattr(held, "column_names") or isinstance(held, Mapping):
-        source = Source(f"`{side}`", None, HeldTable(f"`{side}`", held))
+        source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", held))
         nested, _ = read_side(side, source, Reading())
     else:
         try:
             rows = [(str(row[0]), str(row[1]), row[2]) for row in held]
         except (TypeError, LookupError):
             wanted = "give a file, a table, a dict of query to document to value, or triples"
-            raise not_allowed(side, held, wanted) from None
+            raise not_allowed_error(side, held, wanted) from None
         nested = _by_query(rows, lambda row: f"`{side}`")
     if not nested:
         raise MetricInputError(f"`{side}` holds no document; give some, by query")
@@ -321,13 +321,13 @@ def rankings(
 
 
 def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Rankings:
-    kept = _kept_queries(run, qrels, missing)
+    kept = _select(run, qrels, missing)
     documents, judged = [run.get(query, {}) for query in kept], [qrels[query] for query in kept]
     sizes = np.array([len(own) for own in documents])
     rows = np.repeat(np.arange(len(kept)), sizes)
-    scores = _flat(own.values() for own in documents)
+    scores = _flatten(own.values() for own in documents)
     pairs = zip(judged, documents, strict=True)
-    grades = _flat(map(own.get, found, itertools.repeat(math.nan)) for own, found in pairs)
+    grades = _flatten(map(own.get, found, itertools.repeat(math.nan)) for own, found in pairs)
     left = [
         (row, grade)
         for row, (own, found) in enumerate(zip(judged, documents, strict=True))
@@ -343,7 +343,7 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
     grades, left_grades = np.split(both, [len(scores)])
     if keep_unjudged:
         grades = np.where(is_known, grades, np.nan)
-    table = _filled(rows, len(kept), scores, np.nan)
+    table = _fill_table(rows, len(kept), scores, np.nan)
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
@@ -351,21 +351,21 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
 
     def document_numbers(rows: Any) -> NDArray[np.int64]:
         numbers = np.zeros((len(rows), table.shape[1]), dtype=np.int64)
-        for place, row in zip(numbers, np.asarray(rows).tolist(), strict=True):
+        for index, row in zip(numbers, np.asarray(rows).tolist(), strict=True):
             names = list(documents[row])
-            place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
+            index[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
         return numbers
 
     return Rankings(
         kept,
         np.where(np.isnan(table), behind, table),
-        _filled(rows, len(kept), grades, np.nan if keep_unjudged else 0),
-        _filled(left_rows, len(kept), left_grades, 0),
+        _fill_table(rows, len(kept), grades, np.nan if keep_unjudged else 0),
+        _fill_table(left_rows, len(kept), left_grades, 0),
         document_numbers,
     )
 
 
-def _kept_queries(run: Nested, qrels: Nested, missing: str) -> list[str]:
+def _select(run: Nested, qrels: Nested, missing: str) -> list[str]:
     """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
     require_choice("missing", missing, ("error", "zero", "drop"))
     lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
@@ -387,7 +387,7 @@ def _kept_queries(run: Nested, qrels: Nested, missing: str) -> list[str]:
     return [query for query in qrels if query in run or missing == "zero"]
 
 
-def _filled(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
+def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
     """Values, in the order of their rows, as a table with as many rows, filled up at the ends."""
     sizes = np.bincount(rows, minlength=number)
     table = np.full((number, int(sizes.max())), fill, dtype=values.dtype)
@@ -395,7 +395,7 @@ def _filled(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArra
     return table
 
 
-def _flat(parts):
+def _flatten(parts):
     return np.fromiter(itertools.chain.from_iterable(parts), np.float64)
 
 
@@ -486,7 +486,7 @@ def compare_runs(
     if len(runs) < 2:
         raise MetricInputError("`runs` must hold two runs or more, by their names")
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    qrels, measures = _as_nested("qrels", qrels), measures_named(measures)  # once for all runs
+    qrels, measures = _as_nested("qrels", qrels), parse_measures(measures)  # once for all runs
     tables = {name: _values(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
@@ -514,7 +514,7 @@ def _values(run, qrels, measures, missing, rules):
     needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
     ids = arrays.document_numbers if needs_ids else None
     rules = replace(rules, document_ids=ids, unretrieved=arrays.unretrieved)
-    values = measured(asked, arrays.scores, arrays.relevance, rules)
+    values = compute_measures(asked, arrays.scores, arrays.relevance, rules)
     if theirs:
         values |= _by_ir_measures(theirs, run, qrels, arrays.query_ids)
     return arrays.query_ids, {name: values[name] for name in names}
@@ -526,7 +526,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
     Raises:
         MetricInputError: a name that neither knows.
     """
-    names = measures_named(measures)
+    names = parse_measures(measures)
     theirs = [name for name in names if not is_ours(name) and of_ir_measures(name)]
     if ours := [name for name in names if name not in theirs]:
         parsed_measures(ours)
@@ -587,7 +587,7 @@ def compute_runs(
     for name in chosen:
         if name not in known:
             raise MetricInputError(f"`option` {name}: it is unknown; {did_you_mean(name, known)}")
-    files = _named(runs)
+    files = _name_runs(runs)
     trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
@@ -601,12 +601,12 @@ def compute_runs(
         run_of[name], more = read_side("run", source, how, are_one[name])
         left += more
     one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
-    result = plain(function(one, judgments, measures, missing=how.missing, **chosen))
-    notes = [rows_left_out(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
+    result = to_plain(function(one, judgments, measures, missing=how.missing, **chosen))
+    notes = [dropped_text(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
     return result, "; ".join(filter(None, notes))
 
 
-def _named(runs: Sequence[str]) -> dict[str, str]:
+def _name_runs(runs: Sequence[str]) -> dict[str, str]:
     """Return runs by their names: as given, else those of the files."""
     file_of: dict[str, str] = {}
     for text in runs:

@@ -70,7 +70,7 @@ def input_source(
             known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
     table = known.setdefault(
-        id(held), known.get(id(held)) or HeldTable(f"the table of {name}", held)
+        id(held), known.get(id(held)) or MemoryTable(f"the table of {name}", held)
     )
     return Source(
         table.path, columns if isinstance(columns, str | None) else ",".join(columns), table
@@ -95,7 +95,7 @@ def has_suffix(path: str, kinds: Sequence[str]) -> bool:
     return Path(path.lower().removesuffix(".gz")).suffix in kinds
 
 
-class HeldTable(Table):
+class MemoryTable(Table):
     """A frame of pandas or polars, a table of Arrow or datasets, or a dict of columns."""
 
     is_text = False
@@ -115,8 +115,8 @@ class HeldTable(Table):
             raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one of it")
         return self.columns[name]
 
-    def place_of(self, row: int) -> str:
-        """Say in words where a row stands, counted from 0."""
+    def locate(self, row: int) -> str:
+        """Return the file and line of a row, counted from 0."""
         return f"{self.path}, row {row + 1}"
 
 
@@ -153,7 +153,7 @@ class _File(NamedTuple):
     ids: dict[str, list[str]]
 
 
-def joined(
+def join_tables(
     tables: Mapping[str, Table],
     used: Mapping[str, set[str]],
     named: Sequence[str] = (),
@@ -177,7 +177,7 @@ def joined(
     """
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_is_range(table) for table in tables.values() if table.index)
-    files = [_File(p, table, _ids_of(table, used[p], named, counts)) for p, table in tables.items()]
+    files = [_File(p, table, _ids_in(table, used[p], named, counts)) for p, table in tables.items()]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
     holders = [file for file in files if file.ids]
     lacking = [file.path for file in files if not file.ids]
@@ -193,7 +193,7 @@ def joined(
         without = f": {', '.join(lacking)} without ids" if holders else ""
         return Joined(rows, None, f"paired by row{without}" if len(files) > 1 else "")
     if not are_equal:
-        rows = _matched(files, names, texts, missing)
+        rows = _match_rows(files, names, texts, missing)
     kept = [texts[0][row] for row in rows[files[0].path]]
     if len(files) < 2:
         return Joined(rows, kept, "")
@@ -204,7 +204,7 @@ def joined(
     return Joined(rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}")
 
 
-def _ids_of(
+def _ids_in(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
     """Return what may name the rows of a file, the likeliest first: its name to a text a row."""
@@ -228,11 +228,11 @@ def _is_range(table: Table) -> bool:
     return table.index is not None and isinstance(table.index[1], range)
 
 
-def rows_left_out(rows: int) -> str:
+def dropped_text(rows: int) -> str:
     """Say how many rows were left out because of NaN; nothing where none was.
 
     Example:
-        >>> rows_left_out(1200), rows_left_out(0)
+        >>> dropped_text(1200), dropped_text(0)
         ('1,200 rows with NaN left out', '')
     """
     return f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
@@ -248,7 +248,7 @@ def as_text(cell: object) -> str:
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 
-def _matched(
+def _match_rows(
     files: Sequence[_File], names: Sequence[str], texts: Sequence[list[str]], missing: str
 ) -> dict[str, Sequence[int]]:
     """Return the rows of each file, brought into the order of the first by their ids."""
@@ -260,9 +260,9 @@ def _matched(
                 continue
             fault = f"{name!r} is empty; give every row one"
             if text:
-                fault = f"{name} {_shown(text)!r} is there twice, so rows cannot be joined by it"
+                fault = f"{name} {_shorten(text)!r} is there twice, so rows cannot be joined by it"
                 fault += "; keep one of each"
-            raise MetricInputError(f"{file.table.place_of(row)}: {fault}")
+            raise MetricInputError(f"{file.table.locate(row)}: {fault}")
     common = set.intersection(*map(set, places))
     if not common:
         came = f"{' and '.join(file.path for file in files)} have no "
@@ -271,7 +271,7 @@ def _matched(
     notes = []
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
-            some = ", ".join(map(_shown, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
+            some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
             notes.append(f"{file.path}: {len(alone):,} {name} not in every file ({some})")
     if notes and missing != "drop":
         wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
@@ -295,10 +295,10 @@ def _refuse_contradiction(
                 at, to = apart[0]
                 raise MetricInputError(
                     f"joined on {called}, {len(apart):,} rows differ in {name}, as "
-                    f"{first.table.place_of(at)} ({_shown(a[at])}) and "
-                    f"{file.table.place_of(to)} ({_shown(b[to])}); name the right id by `id`"
+                    f"{first.table.locate(at)} ({_shorten(a[at])}) and "
+                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right id by `id`"
                 )
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return text[:60].replace(_BETWEEN, " ")

@@ -26,7 +26,7 @@ def push_to_hub(
     token: str | None = None,
     commit_message: str | None = None,
     anyway: bool = False,
-    beside: Mapping[str, Path] | None = None,
+    extra_files: Mapping[str, Path] | None = None,
 ) -> PushReport:
     """Publish a predictor on the Hub, in one commit.
 
@@ -45,7 +45,7 @@ def push_to_hub(
             shown, logged or kept.
         commit_message: of the commit; left out, one that says what was pushed.
         anyway: push a predictor that has learned none of its targets, too.
-        beside: further files, the path in the repository to the file here.
+        extra_files: further files, the path in the repository to the file here.
 
     Returns:
         What was done, or would be.
@@ -67,11 +67,11 @@ def push_to_hub(
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned) == set(loaded.targets):
             raise PredictorError(
-                f"this {loaded.called} has learned none of {', '.join(loaded.targets)} (no "
+                f"this {loaded.title} has learned none of {', '.join(loaded.targets)} (no "
                 "better than chance in cross-validation); fit it to more prompts, or push it "
                 "with `anyway`"
             )
-        files = endpoint_files(loaded) | dict(beside or {})
+        files = endpoint_files(loaded) | dict(extra_files or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 

@@ -70,7 +70,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         return rows[0] if single else rows
 
     def _values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
-        names = self.predictor.columns_for(targets)
+        names = self.predictor.get_columns(targets)
         values = self.predictor.predict(rows, targets)
         return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pqpp_datasets.target_columns import ALIGNMENT, is_mean, measure_of
+from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN
@@ -37,16 +37,17 @@ def predict(
         predictor: A predictor, or what `Predictor.from_pretrained` takes.
         uncertainty: Also give TARGET_deviation, the standard deviation of each prediction.
         progress: Whether a bar shows how far it is.
-        unread: What stands for a prompt that is `far`: `empty` for NaN, or `average` for what
-            `Predictor.predict` gives, the average of all prompts, lower if the words are garbled.
+        unread: What stands for a prompt that is `out_of_domain`: `empty` for NaN, or `average` for
+            what `Predictor.predict` gives, the average of all prompts, lower if the words are
+            garbled.
 
     Returns:
         One row a prompt: `prompt`, the targets, and for a predictor that knows them `distance` to
-        what it was trained on, `far`, whether it is not plain English as that was, so that it has
-        no prediction, and `ignored`, what was not read of a prompt: syntax like weights and flags,
-        and tails like "4k". Values are in the targets' units: HBPP
-        -1 to 2, P@10 and RR 0 to 1, higher is better. A training-free predictor has no units: it
-        gives one column `score`, whose direction its `higher` tells. A blank prompt has no
+        what it was trained on, `out_of_domain`, whether it is not plain English as that was, so
+        that it has no prediction, and `ignored`, what was not read of a prompt: syntax like weights
+        and flags, and tails like "4k". Values are in the targets' units: HBPP -1 to 2, P@10 and RR
+        0 to 1, higher is better. A training-free predictor has no units: it gives one column
+        `score`, whose direction its `higher_is` tells. A blank prompt has no
         prediction: NaN.
 
     Raises:
@@ -57,7 +58,7 @@ def predict(
         [False, True]
         >>> table = predict("A man riding a wave on a surfboard.", "mean_hbpp,mean_p10")
         >>> table.columns.tolist()
-        ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'far', 'ignored']
+        ['prompt', 'mean_hbpp', 'mean_p10', 'distance', 'out_of_domain', 'ignored']
     """
     import pandas as pd
 
@@ -87,22 +88,23 @@ def predicted_columns(
         >>> static = Predictor.from_pretrained("static")
         >>> rows = static.read_rows(["A cat."])
         >>> list(predicted_columns(static, rows, "mean_rr", uncertainty=True))
-        ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'far', 'ignored']
+        ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'out_of_domain', 'ignored']
     """
-    chosen = predictor.columns_for(targets)
-    if predictor.one_score:
-        chosen = predictor.columns_for(None)
+    chosen = predictor.get_columns(targets)
+    if predictor.is_scalar:
+        chosen = predictor.get_columns(None)
     sure = predictor.knows_uncertainty
     answer = predictor.answer(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
-        answer.values[answer.far] = answer.deviations[answer.far] = math.nan
+        answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
     columns: dict[str, Sequence[Any]] = {"prompt": texts}
     columns |= _by_name(chosen, answer.values)
     if uncertainty:
         columns |= _by_name([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
-        columns |= {**_by_name(["distance"], answer.distance[:, None]), "far": answer.far.tolist()}
+        columns |= _by_name(["distance"], answer.distance[:, None])
+        columns["out_of_domain"] = answer.out_of_domain.tolist()
         columns["ignored"] = answer.ignored
     return columns
 
@@ -115,7 +117,7 @@ def ordered_targets(predictor: Predictor, targets: str | Iterable[str] | None) -
         >>> ordered_targets(static, "mean_rr"), ordered_targets(static, None)[:2]
         (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
-    chosen = predictor.columns_for(targets)
+    chosen = predictor.get_columns(targets)
     return (
         chosen if targets is not None else tuple(sorted(chosen, key=lambda name: name != ALIGNMENT))
     )
@@ -129,8 +131,8 @@ def main_targets(predictor: Predictor) -> tuple[str, ...]:
         ('alignment', 'mean_hbpp', 'mean_p10', 'mean_rr')
     """
     names = ordered_targets(predictor, None)
-    averaged = {measure_of(name) for name in names if is_mean(name)}
-    return tuple(name for name in names if is_mean(name) or measure_of(name) not in averaged)
+    averaged = {get_measure(name) for name in names if is_mean(name)}
+    return tuple(name for name in names if is_mean(name) or get_measure(name) not in averaged)
 
 
 @dataclass
@@ -146,10 +148,10 @@ class PredictShard:
         unread: As for `predict`.
 
     Returns:
-        All columns that came, the predictions as float64, `distance`, `far` and `ignored` where the
-        predictor knows them, and `error`: why there is none for a row whose prompt is no text or is
-        blank. Where a column that came has the name of a new one, those of the predictions end in
-        `_predicted`; a column `error` is refused.
+        All columns that came, the predictions as float64, `distance`, `out_of_domain` and `ignored`
+        where the predictor knows them, and `error`: why there is none for a row whose prompt is no
+        text or is blank. Where a column that came has the name of a new one, those of the
+        predictions end in `_predicted`; a column `error` is refused.
 
     Example:
         >>> import pyarrow as pa
@@ -166,7 +168,7 @@ class PredictShard:
     unread: str = "empty"
 
     @cached_property
-    def loaded(self) -> Predictor:
+    def loaded_predictor(self) -> Predictor:
         """The predictor."""
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
@@ -178,7 +180,7 @@ class PredictShard:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the predictor behind: each process loads its own."""
-        return {name: value for name, value in vars(self).items() if name != "loaded"}
+        return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Return the rows with their predictions."""
@@ -188,9 +190,9 @@ class PredictShard:
 
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         options = (self.targets, self.uncertainty, False, self.unread)
-        rows = self.loaded.read_rows(texts)
-        figures_ = predicted_columns(self.loaded, rows, *options)
-        kinds = {"far": pa.bool_(), "ignored": pa.string()}
+        rows = self.loaded_predictor.read_rows(texts)
+        figures_ = predicted_columns(self.loaded_predictor, rows, *options)
+        kinds = {"out_of_domain": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))
             for name, values in figures_.items()

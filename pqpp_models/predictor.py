@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import in_a_line
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import COLUMN, read_contents, read_prompts
 from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
-    from_parts,
-    means_in,
-    parts_of_mean,
+    fill_means,
+    find_mean_parts,
+    find_means,
 )
 from pqpp_models.registration import NUMPY
 from pqpp_models.targets import TARGETS, resolve_targets
@@ -42,7 +42,7 @@ SCORE = "score"
 REFERENCE = "reference"
 """What a predictor's `details` call that which a verdict ranks prompts among."""
 FAR = "not read as plain English"
-"""What `Uncertain.far` means, if its predictor says nothing else."""
+"""What `Uncertain.out_of_domain` means, if its predictor says nothing else."""
 
 
 class Uncertain(NamedTuple):
@@ -53,10 +53,10 @@ class Uncertain(NamedTuple):
         deviations: of the same shape; about 90 % of true values are within 1.645 of them. NaN for
             `alignment`, whose large errors nothing tells from small ones.
         distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
-        far: one a row, whether the predictor cannot read the prompt: it is in no plain English, so
-            that the prediction is the average of all prompts and the deviation theirs, or a
-            deviation lower for what is garbled; measures of predictors count it, tables for people
-            leave it out. A predictor's `far_means` says it.
+        out_of_domain: one a row, whether the predictor cannot read the prompt: it is in no plain
+            English, so that the prediction is the average of all prompts and the deviation theirs,
+            or a deviation lower for what is garbled; measures of predictors count it, tables for
+            people leave it out. A predictor's `domain_note` says it.
         ignored: one a row, what was not read of the prompt, by kind: syntax and tails, and words
             that are not understood; empty if all was read.
     """
@@ -64,7 +64,7 @@ class Uncertain(NamedTuple):
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
     distance: NDArray[np.float64]
-    far: NDArray[np.bool_]
+    out_of_domain: NDArray[np.bool_]
     ignored: list[str]
 
 
@@ -82,10 +82,10 @@ class Predictor(ABC):
         inputs: what a row must hold: ``"text"``, ``"text+images"`` or ``"text+scores"``.
         supervised: whether it was fitted to targets. If so, predictions are in the targets' own
             units and ranges; if not, a column is a raw value that may correlate with its target.
-        one_score: whether it has one score a row, whatever target is asked for.
-        averages_images: whether a mean is one over a row's images, not a prediction of its own.
+        is_scalar: whether it has one score a row, whatever target is asked for.
+        has_image_means: whether a mean is one over a row's images, not a prediction of its own.
         made_by: what makes such a predictor, like ``pqpp fit``, where none ships.
-        higher: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
+        higher_is: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``.
         details: what its configuration tells of it, like the data that it was fitted to.
         record: the rows that it was fitted to, and which means it computes from their parts.
@@ -99,10 +99,10 @@ class Predictor(ABC):
     targets: tuple[str, ...] = TARGETS
     inputs: str = "text"
     supervised: ClassVar[bool] = False
-    one_score: ClassVar[bool] = False
-    averages_images: ClassVar[bool] = False
+    is_scalar: ClassVar[bool] = False
+    has_image_means: ClassVar[bool] = False
     made_by: ClassVar[str] = ""
-    higher: str = "easier"
+    higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
     """Gives what ``_score`` takes: prompts, unless a subclass needs more of a row."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
@@ -112,8 +112,8 @@ class Predictor(ABC):
     last digits of a prediction (3e-7), since sums over batches of another shape round otherwise."""
 
     def __repr__(self) -> str:
-        targets = SCORE if self.one_score else ", ".join(self.targets)
-        return f"<{type(self).__name__} {self.called}: {targets}; {self.size}>"
+        targets = SCORE if self.is_scalar else ", ".join(self.targets)
+        return f"<{type(self).__name__} {self.title}: {targets}; {self.size}>"
 
     @property
     def direction(self) -> str:
@@ -122,11 +122,10 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").direction
         'a higher score means a harder prompt'
         """
-        if self.higher not in ("easier", "harder"):
+        if self.higher_is not in ("easier", "harder"):
             return "whether higher is easier or harder is not known"
-        return (
-            f"a higher score means {'an easier' if self.higher == 'easier' else 'a harder'} prompt"
-        )
+        article = "an" if self.higher_is == "easier" else "a"
+        return f"a higher score means {article} {self.higher_is} prompt"
 
     @property
     def size(self) -> str:
@@ -139,10 +138,10 @@ class Predictor(ABC):
         return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
 
     @property
-    def called(self) -> str:
-        """What messages call it: the name of what ships, the kind of anything else.
+    def title(self) -> str:
+        """Its name in messages: the shipped name, else the type.
 
-        >>> Predictor.from_pretrained("static-train").called
+        >>> Predictor.from_pretrained("static-train").title
         'static-train'
         """
         return self.shipped_as or self.name
@@ -223,7 +222,7 @@ class Predictor(ABC):
             return self._card()
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
-                f"no card can be written from the configuration of {self.called} "
+                f"no card can be written from the configuration of {self.title} "
                 f"({in_a_line(error)}); correct its `details`"
             ) from error
 
@@ -268,18 +267,18 @@ class Predictor(ABC):
                 if self.inputs == "text+images":
                     remedy = "give the folder of its images as `image_dir`"
                 raise PredictorError(
-                    f"{self.called} needs a column {' or '.join(group)}, which {where} does not "
+                    f"{self.title} needs a column {' or '.join(group)}, which {where} does not "
                     f"have; {remedy}"
                 )
 
-    def columns_for(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+    def get_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the names of the columns that ``predict`` answers with, one a target.
 
-        >>> Predictor.from_pretrained("n_words").columns_for(None)
+        >>> Predictor.from_pretrained("n_words").get_columns(None)
         ('score',)
         """
         names = targets if targets is None or isinstance(targets, str) else tuple(targets)
-        if not self.one_score:
+        if not self.is_scalar:
             return resolve_targets(names, self.targets)
         return (SCORE,) if names in (None, SCORE, (SCORE,)) else resolve_targets(names)
 
@@ -318,7 +317,7 @@ class Predictor(ABC):
 
         >>> predictor = Predictor.from_pretrained("static")
         >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
-        >>> found.deviations.shape, found.far.tolist(), found.ignored[0]
+        >>> found.deviations.shape, found.out_of_domain.tolist(), found.ignored[0]
         ((2, 10), [False, True], 'quality: 4k')
         """
         return self.answer(self.read_rows(rows), targets, progress, uncertainty=True)
@@ -338,41 +337,41 @@ class Predictor(ABC):
         """
         if uncertainty and not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.called} has no uncertainty; use a predictor whose knows_uncertainty is "
+                f"{self.title} has no uncertainty; use a predictor whose knows_uncertainty is "
                 "true, like static"
             )
-        chosen = self.columns_for(targets)
+        chosen = self.get_columns(targets)
         shape = (len(read), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
-        far, ignored = np.zeros(len(read), dtype=bool), [""] * len(read)
+        ood, ignored = np.zeros(len(read), dtype=bool), [""] * len(read)
         means = (target for target in chosen if target in self.record.means)
-        parts = (part for mean in means for part in parts_of_mean(mean, self.targets))
+        parts = (part for mean in means for part in find_mean_parts(mean, self.targets))
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
         if unlearned := [target for target in chosen if target in self.unlearned]:
             _log.warning(
                 "%s: this %s has not learned it (no better than chance in cross-validation); "
                 "its predictions mean nothing",
                 ", ".join(unlearned),
-                self.called,
+                self.title,
             )
         # Products of a few rows are too small for threads.
         with one_blas_thread() if len(read) > _FEW else contextlib.nullcontext():
-            for places, part in self._parts(read, progress):
+            for indices, part in self._iterate_batches(read, progress):
                 measured = self._measure(part, asked) if uncertainty else None
                 scores = self._score(part, asked) if measured is None else measured.values
-                values[places] = from_parts(scores, asked, self.record.means)[:, : len(chosen)]
+                values[indices] = fill_means(scores, asked, self.record.means)[:, : len(chosen)]
                 if measured is not None:
                     # A mean keeps the deviation fitted to it: errors of parts are correlated.
-                    deviations[places] = measured.deviations[:, : len(chosen)]
-                    distance[places], far[places] = measured.distance, measured.far
-                    for place, text in zip(places, measured.ignored, strict=False):
-                        ignored[place] = text
-        return Uncertain(values, deviations, distance, far, ignored)
+                    deviations[indices] = measured.deviations[:, : len(chosen)]
+                    distance[indices], ood[indices] = measured.distance, measured.out_of_domain
+                    for index, text in zip(indices, measured.ignored, strict=False):
+                        ignored[index] = text
+        return Uncertain(values, deviations, distance, ood, ignored)
 
-    def was_fitted_to(
+    def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
     ) -> None:
-        """Record rows that this was fitted to; a trainer calls it, once for each set of rows.
+        """Record the rows that this was fitted to; trainers call it for each set.
 
         Args:
             rows: as ``predict`` takes them; a column ``prompt_id`` is read too. Hashes are kept.
@@ -384,7 +383,7 @@ class Predictor(ABC):
         >>> from pqpp_models.text.static import StaticPredictor
         >>> predictor = StaticPredictor.from_shipped("static")
         >>> true = [[0.5, 0.7, 0.6]]
-        >>> predictor.was_fitted_to(["a cat"], true, ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])
+        >>> predictor.record_fit(["a cat"], true, ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"])
         >>> glide, sdxl, mean = predictor.predict(["two dogs"], "glide_hbpp,sdxl_hbpp,mean_hbpp")[0]
         >>> bool(mean == (glide + sdxl) / 2)
         True
@@ -394,26 +393,26 @@ class Predictor(ABC):
             names = tuple(targets or self.targets)
             array = np.asarray(values, dtype=np.float64).reshape(-1, len(names))
             scored = np.asarray(~np.isnan(array).all(axis=1))
-            means = () if self.averages_images else means_in(names, array)
-        fitted, known = FittedRows.of(rows, scored), self.record.rows
+            means = () if self.has_image_means else find_means(names, array)
+        fitted, known = FittedRows.from_rows(rows, scored), self.record.rows
         fitted = fitted if known is None else known | fitted
         self.record = replace(self.record, rows=fitted, means=means)
 
-    def _parts(
+    def _iterate_batches(
         self, rows: Sequence[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
         """Yield the rows whose prompts are not blank, and their places, some at a time."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
         known = [at for at, text in enumerate(texts) if text.strip()]
-        places = np.array(known, dtype=np.int64)
-        starts: Iterable[int] = range(0, len(places), self.chunk_size)
+        indices = np.array(known, dtype=np.int64)
+        starts: Iterable[int] = range(0, len(indices), self.chunk_size)
         if progress:
             from tqdm.auto import tqdm
 
             unit = f" x {self.chunk_size} rows"
-            starts = tqdm(starts, desc=self.called, unit=unit, leave=None)
+            starts = tqdm(starts, desc=self.title, unit=unit, leave=None)
         for start in starts:
-            part = places[start : start + self.chunk_size]
+            part = indices[start : start + self.chunk_size]
             yield part, [rows[at] for at in part]
 
     @property
@@ -422,10 +421,10 @@ class Predictor(ABC):
         return type(self)._measure is not Predictor._measure
 
     @property
-    def far_means(self) -> str:
-        """What ``far`` means, in words.
+    def domain_note(self) -> str:
+        """What ``out_of_domain`` means, in words.
 
-        >>> Predictor.from_pretrained("n_words").far_means
+        >>> Predictor.from_pretrained("n_words").domain_note
         'not read as plain English'
         """
         return FAR
@@ -454,10 +453,10 @@ class Predictor(ABC):
 
         if self.inputs != "text":
             raise PredictorError(
-                f"{self.called} needs {self.inputs}, and only texts are explained; use a "
+                f"{self.title} needs {self.inputs}, and only texts are explained; use a "
                 "predictor of texts, like static"
             )
-        chosen = self.columns_for(target)
+        chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(f"{len(chosen)} targets given; name one to explain")
         read = read_contents(prompts)
@@ -468,7 +467,7 @@ class Predictor(ABC):
         rows = self.read_rows([*read, *texts])[len(read) :]
         answer = self.answer(rows, chosen[:1], progress, self.knows_uncertainty)
         # Where a text is not read, its prediction is that of any other.
-        known = np.where(answer.far, np.nan, answer.values[:, 0]).tolist()
+        known = np.where(answer.out_of_domain, np.nan, answer.values[:, 0]).tolist()
         values = dict(zip(texts, known, strict=True))
         explanations = []
         for prompt, content, some in zip(read, contents, left_out, strict=True):
@@ -490,7 +489,7 @@ class Predictor(ABC):
         2
         """
         raise PredictorError(
-            f"{self.called} has no embedding of prompts; use a predictor whose has_space is "
+            f"{self.title} has no embedding of prompts; use a predictor whose has_space is "
             "true, like static"
         )
 
@@ -554,17 +553,17 @@ class Predictor(ABC):
         from pqpp_models import registry  # which imports the modules of predictors
 
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
-            shipped = cls._checked(registry.predictor_class(name).from_shipped(name), name)
+            shipped = cls._check_class(registry.predictor_class(name).from_shipped(name), name)
             shipped.shipped_as = name
             return shipped
-        folder = expanded(name)
+        folder = expand(name)
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
             folder = registry.folder_from_hub(name, folder, revision, cache_dir, token)
-        return cls._checked(registry.loaded_from(folder), str(folder))
+        return cls._check_class(registry.load_folder(folder), str(folder))
 
     @classmethod
-    def _checked(cls, predictor: "Predictor", where: str) -> Self:
+    def _check_class(cls, predictor: "Predictor", where: str) -> Self:
         if not isinstance(predictor, cls):
             raise ModelError(
                 f"{where} is a {type(predictor).__name__}, not a {cls.__name__}; load it with "

@@ -31,18 +31,18 @@ class PromptSource:
     rows: Any = None
 
     @classmethod
-    def of_words(cls, prompts: Sequence[str]) -> Self:
+    def from_strings(cls, prompts: Sequence[str]) -> Self:
         """Return those that are given as they are."""
         texts = list(prompts)
-        return cls(*_counted(texts), lambda typed: [({"prompt": texts}, texts)])
+        return cls(*_count_blank(texts), lambda typed: [({"prompt": texts}, texts)])
 
     @classmethod
-    def of_rows(cls, rows: Any) -> Self:
+    def from_rows(cls, rows: Any) -> Self:
         """Return those of a dataset with a column `prompt`."""
-        return cls(*_counted(rows["prompt"][:]), lambda typed: parts_of(rows), rows)
+        return cls(*_count_blank(rows["prompt"][:]), lambda typed: iterate_batches(rows), rows)
 
     @classmethod
-    def of_file(cls, path: str, column: str = "prompt") -> Self:
+    def from_file(cls, path: str, column: str = "prompt") -> Self:
         """Return those of a table, or the lines of a text; `-` is standard input.
 
         Raises:
@@ -54,7 +54,7 @@ class PromptSource:
 
         source = Input(path)
         if (found := read_tool_prompts(source)) is not None:
-            return cls(*_counted(found["prompt"]), lambda typed: [(found, found["prompt"])])
+            return cls(*_count_blank(found["prompt"]), lambda typed: [(found, found["prompt"])])
         table = read_table(source, plain=column, remedy=_NAME_IT)
         column = table.find(column)
         texts = table.texts(column)
@@ -67,10 +67,10 @@ class PromptSource:
                 part = {name: cells[start:stop] for name, cells in columns.items()}
                 yield part, part[column]
 
-        return cls(*_counted(texts), parts)
+        return cls(*_count_blank(texts), parts)
 
 
-def _counted(texts: Sequence[str]) -> tuple[int, int]:
+def _count_blank(texts: Sequence[str]) -> tuple[int, int]:
     """Return how many texts there are, and how many of them are blank."""
     return len(texts), sum(not text.strip() for text in texts)
 
@@ -107,9 +107,9 @@ def dataset_rows(
     try:
         places = {"data_dir": data_dir, "image_dir": image_dir}
         with reading(dataset, "check `dataset`"):
-            rows, split = _loaded(dataset, subset, split, places, column, usual_split)
+            rows, split = _load(dataset, subset, split, places, column, usual_split)
             if keeps_images or image_dir is not None:
-                rows = with_kept_images(rows, dataset, image_dir)
+                rows = with_saved_images(rows, dataset, image_dir)
     except BenchmarkError as error:
         said = re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
         raise BenchmarkError(said) from None
@@ -127,18 +127,18 @@ def dataset_rows(
     return rows, split
 
 
-def with_kept_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
+def with_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
     """Return rows with the images that a benchmark of one's own keeps; others stay as they are."""
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.own_benchmark.images import add_kept_images
-    from pqpp_files.open_input import names_input
+    from pqpp_datasets.own_benchmark.images import add_saved_images
+    from pqpp_files.open_input import is_input
 
-    if dataset in BENCHMARKS or names_input(dataset):
+    if dataset in BENCHMARKS or is_input(dataset):
         return rows
-    return add_kept_images(rows, dataset, image_dir)
+    return add_saved_images(rows, dataset, image_dir)
 
 
-def _loaded(
+def _load(
     dataset: str,
     subset: str | None,
     split: str | None,
@@ -147,14 +147,14 @@ def _loaded(
     usual_split: str | None,
 ) -> tuple[Any, str | None]:
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.load import configuration, load_benchmark
-    from pqpp_files.open_input import names_input
+    from pqpp_datasets.load import get_config, load_benchmark
+    from pqpp_files.open_input import is_input
 
-    if dataset not in BENCHMARKS and names_input(dataset):
+    if dataset not in BENCHMARKS and is_input(dataset):
         refuse_parts_of_table(dataset, {"subset": subset, "split": split, **places})
         return _table(dataset, column), None
 
-    def chosen(splits: Iterable[str]) -> tuple[str, str | None]:
+    def choose(splits: Iterable[str]) -> tuple[str, str | None]:
         names = list(splits)
         named = usual_split if split is None and usual_split in names else split
         taken = named or (names[0] if len(names) == 1 else None)
@@ -163,17 +163,17 @@ def _loaded(
             raise BenchmarkError(f"{asked}: {dataset} has {', '.join(names)}; use one of them")
         return taken, named
 
-    given = {name: place for name, place in places.items() if place is not None}
+    given = {name: index for name, index in places.items() if index is not None}
     if dataset in BENCHMARKS:
         if Path(dataset).is_dir():
             what = f"{dataset} is the published benchmark; write ./{dataset} for the folder"
             logging.getLogger(__name__).warning("%s here", what)
-        taken, named = chosen(BENCHMARKS[configuration(dataset, subset)].splits)  # no download yet
+        taken, named = choose(BENCHMARKS[get_config(dataset, subset)].splits)  # no download yet
         return load_benchmark(dataset, subset, taken, **given), named
     given.pop("image_dir", None)
     parts = load_benchmark(dataset, subset, **given)
     if hasattr(parts, "keys"):
-        taken, named = chosen(parts)
+        taken, named = choose(parts)
         return parts[taken], named
     if split is not None:
         raise BenchmarkError(f"`split` {split}: {dataset} has no splits")
@@ -196,7 +196,7 @@ def _table(dataset: str, column: str) -> Any:
     import datasets
     import pyarrow as pa
 
-    from pqpp_files.read_table import read_table, say_assumed
+    from pqpp_files.read_table import log_assumption, read_table
 
     table, arrays = read_table(dataset, plain=column, remedy=_NAME_IT), {}
     found, texts = table.find(column), table.texts(column)
@@ -206,12 +206,12 @@ def _table(dataset: str, column: str) -> Any:
             array = pa.array(cells)
         except (pa.ArrowException, OverflowError):  # of several types, or beyond 64 bits
             array = pa.array([cell if cell is None else str(cell) for cell in cells])
-            say_assumed(dataset, f"texts in {name}, of several types or beyond 64 bits")
+            log_assumption(dataset, f"texts in {name}, of several types or beyond 64 bits")
         arrays[column if name == found else name] = array
     return datasets.Dataset(pa.table(arrays))
 
 
-def parts_of(rows: Any) -> Iterator[tuple[dict, Any]]:
+def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
     """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
 
     Images are no column of a table of text. A dataset without rows is one empty part.
@@ -219,7 +219,7 @@ def parts_of(rows: Any) -> Iterator[tuple[dict, Any]]:
     Example:
         >>> import datasets
         >>> rows = datasets.Dataset.from_dict({"prompt": ["a cat"], "n": [1]})
-        >>> [columns for columns, _ in parts_of(rows)]
+        >>> [columns for columns, _ in iterate_batches(rows)]
         [{'prompt': ['a cat'], 'n': [1]}]
     """
     columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_contents
 from pqpp_models.registry import DEFAULT_PREDICTOR
-from pqpp_models.verdict.skills import skills_in
+from pqpp_models.verdict.skills import find_skills
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def read(prompts: Any) -> pd.DataFrame:
         dialect = "tags" if one.is_tags else "prose"
         if words.language or words.is_garbled or not one.content:
             dialect = words.language or ("garbled" if one.content else "empty")
-        asks = [skill.says for skill in skills_in(one.content)]
+        asks = [skill.says for skill in find_skills(one.content)]
         cells = (one.text, one.content, one.not_read, one.unwanted, one.texts, asks, dialect)
         rows.append((*cells, words.unknown))
     names = ("prompt", "content", "set_aside", "unwanted", "texts", "asks", "dialect", "unknown")

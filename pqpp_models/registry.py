@@ -10,7 +10,7 @@ from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
-from pqpp_files.names import close_names, comma_separated, did_you_mean, is_repository_id
+from pqpp_files.names import close_names, did_you_mean, is_repository_id, split_names
 from pqpp_models.errors import PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -111,7 +111,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     >>> expand_predictors("static, linguistic")[:3]
     ('static', 'n_synsets', 'n_words')
     """
-    parts = comma_separated(names) if isinstance(names, str) else list(names)
+    parts = split_names(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
         raise PredictorError("no predictor given; `pqpp models list` lists them")
@@ -150,8 +150,8 @@ def folder_from_hub(
     raise unknown_predictor(name)
 
 
-def loaded_from(folder: Path) -> Any:
-    """Return the predictor of a folder that anybody may have written.
+def load_folder(folder: Path) -> Any:
+    """Load the predictor of an untrusted folder.
 
     Raises:
         ModelError: It has no usable predictor.

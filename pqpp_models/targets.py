@@ -28,11 +28,11 @@ from pqpp_datasets.target_columns import (
     ALIGNMENT,
     MEASURES,
     PQPP_TARGETS,
+    get_measure,
     is_mean,
     is_target,
-    measure_of,
 )
-from pqpp_files.names import comma_separated, did_you_mean
+from pqpp_files.names import did_you_mean, split_names
 from pqpp_models.errors import PredictorError
 
 TARGETS: tuple[str, ...] = PQPP_TARGETS
@@ -68,7 +68,7 @@ def known_range(target: str) -> tuple[float, float] | None:
     >>> known_range("flux_hbpp"), known_range("match_rate"), known_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
     """
-    measure = measure_of(target)
+    measure = get_measure(target)
     return measure.limits if measure else None
 
 
@@ -128,9 +128,9 @@ def stand_in(target: str, available: Sequence[str]) -> str | None:
     >>> stand_in("flux_rating", ["alignment", "mean_hbpp"]), stand_in("flux_rr", ["alignment"])
     ('alignment', None)
     """
-    measure = measure_of(target)
-    of_measure = [other for other in available if measure and measure_of(other) == measure]
-    judged = measure and (measure.task, measure.higher) == ("generation", "easier")
+    measure = get_measure(target)
+    of_measure = [other for other in available if measure and get_measure(other) == measure]
+    judged = measure and (measure.task, measure.higher_is) == ("generation", "easier")
     nearest = [ALIGNMENT] if judged else []
     for other in (target, *filter(is_mean, of_measure), *of_measure, *nearest):
         if other in available:
@@ -215,7 +215,7 @@ def resolve_targets(
     known = TARGETS if available is None else available
     if names is None:
         return tuple(known)
-    parts = comma_separated(names) if isinstance(names, str) else list(names)
+    parts = split_names(names) if isinstance(names, str) else list(names)
     chosen = []
     for part in parts:
         text = part.strip() if isinstance(part, str) else repr(part)

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pqpp_files.errors import FileError, explained
+from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import how_many
 from pqpp_files.open_input import Input
-from pqpp_files.read_table import say_assumed
+from pqpp_files.read_table import log_assumption
 
 _TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
 """What nodes of ComfyUI call a text, in the order in which they are asked."""
@@ -42,17 +42,17 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
         {'prompt': ['a cat']}
     """
     found, value = list[Any](), None
-    with explained(f"{source.name}: a damaged file of an image generator", "save it again"):
+    with explain(f"{source.name}: a damaged file of an image generator", "save it again"):
         if source.suffix in ("", ".txt"):
-            found = _of_blocks(source.read().decode("utf-8-sig", "replace"))
+            found = _read_blocks(source.read().decode("utf-8-sig", "replace"))
         elif source.suffix == ".png":
-            found = _of_image(source.name)
+            found = _read_image(source.name)
         elif source.suffix == ".json":
             with contextlib.suppress(FileError):  # the reader of tables says what is wrong
                 value = parse_json(source.read())
-            found = _of_json(value)
+            found = _read_json(value)
     if found:
-        say_assumed(source.name, f"{how_many(len(found), 'prompt')} of an image generator")
+        log_assumption(source.name, f"{how_many(len(found), 'prompt')} of an image generator")
     elif source.suffix == ".png":
         raise FileError(f"{source.name} has no prompt; give an image as its generator saved it")
     rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]
@@ -60,15 +60,15 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
     return {name: [row.get(name) for row in rows] for name in names} or None
 
 
-def _of_image(path: str) -> list[str]:
+def _read_image(path: str) -> list[str]:
     texts = open_image(path).info
     if "parameters" in texts:
-        return _of_blocks(texts["parameters"]) or [texts["parameters"].strip()]
+        return _read_blocks(texts["parameters"]) or [texts["parameters"].strip()]
     names = ("prompt", "invokeai_metadata", "workflow")
-    return next((_of_json(parse_json(texts[name], path)) for name in names if name in texts), [])
+    return next((_read_json(parse_json(texts[name], path)) for name in names if name in texts), [])
 
 
-def _of_blocks(text: str) -> list[str]:
+def _read_blocks(text: str) -> list[str]:
     """Return the prompts of pasted blocks, of which each ends with a line of settings."""
     *blocks, rest = _SETTINGS.split(text)
     if rest.strip():  # lines of prompts, of which some hold settings
@@ -77,17 +77,17 @@ def _of_blocks(text: str) -> list[str]:
     return [" ".join(prompt.split("\n")) for prompt in prompts]
 
 
-def _of_json(value: Any) -> list[Any]:
+def _read_json(value: Any) -> list[Any]:
     """Return prompts, or rows of a table that has them."""
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
-        return list(_of_graph(_nodes_by_id(value["nodes"], value["links"])))
+        return list(_read_graph(_nodes_by_id(value["nodes"], value["links"])))
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
-        return list(_of_graph(value))
+        return list(_read_graph(value))
     if isinstance(value.get("prompt"), dict):  # the body that the API is sent
-        return _of_json(value["prompt"])
+        return _read_json(value["prompt"])
     if isinstance(value.get("positive_prompt"), str):
         return [value["positive_prompt"]]
     if isinstance(value.get("items"), list):
@@ -121,7 +121,7 @@ def _nodes_by_id(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
     return graph
 
 
-def _of_graph(graph: Mapping[str, Any]) -> Iterator[str]:
+def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
     """Give the text that each sampler of a graph is conditioned on, each once."""
     given = set()
     for node in graph.values():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pqpp_backbones.checkpoint import EXTRA_FILES, Tensors
-from pqpp_backbones.pretrained import put_on
+from pqpp_backbones.pretrained import move_to
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
@@ -62,7 +62,7 @@ class TorchPredictor(Predictor):
 
     def to(self, device: str | torch.device) -> Self:
         """Move the model to a device and return the predictor."""
-        put_on(self.model, device)
+        move_to(self.model, device)
         return self
 
     @property

@@ -55,7 +55,7 @@ def train(recipe: BertRecipe) -> Outcome:
     training = load_rows(recipe, recipe.train_split)
     validation = load_rows(recipe, recipe.validation_split)
 
-    def scaled(rows):
+    def scale(rows):
         return scale_targets(rows.targets, recipe.targets, training.limits).astype("float32")
 
     set_seed(recipe.seed)
@@ -67,7 +67,7 @@ def train(recipe: BertRecipe) -> Outcome:
         head_size=recipe.head_size,
         head_dropout=recipe.head_dropout,
         max_length=recipe.max_length,
-        target_weights=(1 / np.nanvar(scaled(training), axis=0)).tolist()
+        target_weights=(1 / np.nanvar(scale(training), axis=0)).tolist()
         if recipe.balanced
         else None,
     )
@@ -76,7 +76,7 @@ def train(recipe: BertRecipe) -> Outcome:
 
     def examples(rows):
         prompts = [content(prompt) for prompt in rows.prompts]
-        return [*zip(encode(tokenizer, prompts, recipe.max_length), scaled(rows), strict=True)]
+        return [*zip(encode(tokenizer, prompts, recipe.max_length), scale(rows), strict=True)]
 
     def collate(batch):
         labels = torch.from_numpy(np.stack([row for _, row in batch]))

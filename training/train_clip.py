@@ -15,12 +15,12 @@ import numpy as np
 import torch
 from transformers import EvalPrediction, set_seed
 
-from pqpp_backbones.images.embedding import pixels_of, tokens_of
+from pqpp_backbones.images.embedding import to_pixels, tokenize
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
-from pqpp_datasets.target_columns import measure_of, targets_of
+from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 from pqpp_models.clip.modeling_clip_predictor import (
@@ -33,7 +33,7 @@ from pqpp_models.clip.modeling_clip_predictor import (
     prepare,
 )
 from pqpp_models.clip.predictor import ClipPredictor
-from pqpp_models.images.pairs import Pairs, performance, read_mappings, read_pairs, task_of
+from pqpp_models.images.pairs import Pairs, get_task, performance, read_mappings, read_pairs
 from pqpp_models.training.data import Rows, correlations, load_rows
 from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor
@@ -53,7 +53,7 @@ class ClipRecipe(PredictorRecipe):
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
     task: str = option("generation", "images and head of this task", TASKS)
     tuning: str = option("full", "what is trained in addition to the head", TUNINGS)
-    lora_rank: int = option(8, "rank of the adapters, with --tuning lora", above=0)
+    lora_rank: int = option(8, "rank of the adapters, with --tuning lora", gt=0)
     lora_alpha: int = option(16, "scale of the adapters")
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images per model")
@@ -69,7 +69,7 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
             f"`targets` are {', '.join(recipe.targets)}; an image has one score, so name targets "
             "of one measure"
         )
-    if wrong := [name for name in recipe.targets if task_of(name) != recipe.task]:
+    if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
         raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`")
     rows = replace(rows, limits=common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
@@ -80,8 +80,8 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
     """Return the same limits for all targets: an image is scored on one scale, whoever made it."""
     if not rows.limits:
         return {}
-    columns = [c for c in rows.table.column_names if measure_of(c) == measure_of(targets[0])]
-    described = targets_of(rows.table.features)
+    columns = [c for c in rows.table.column_names if get_measure(c) == get_measure(targets[0])]
+    described = get_targets(rows.table.features)
     ends = list(rows.limits.values())
     for column in columns:
         values = [value for value in rows.table[column] if value is not None]
@@ -126,8 +126,8 @@ def train(recipe: ClipRecipe) -> Outcome:
             text, images = (torch.from_numpy(part[places]) for part in features[batch[0][0]])
             return {"text_embeds": text, "image_embeds": images, **labels}
         prompts = [pairs.prompts[row] for row in pairs.row[places]]
-        tokens = tokens_of(processor, prompts, model.config.backbone_config)
-        pixels = pixels_of(processor, [pairs.images[pair] for pair in places])
+        tokens = tokenize(processor, prompts, model.config.backbone_config)
+        pixels = to_pixels(processor, [pairs.images[pair] for pair in places])
         return {**tokens, "pixel_values": pixels, **labels}
 
     def compute_metrics(prediction: EvalPrediction):

@@ -31,9 +31,9 @@ from pqpp_models.correlation_cnn.predictor import (
     CorrelationCnnPredictor,
     cosine_similarities,
     fit_size,
-    matrices_of,
+    stack_matrices,
 )
-from pqpp_models.images.pairs import read_mappings, read_pairs, task_of
+from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
 from pqpp_models.targets import scale_targets
 from pqpp_models.training.data import Rows, load_rows, scaled_correlations
 from pqpp_models.training.recipe import PredictorRecipe
@@ -61,14 +61,14 @@ def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
         mappings = similarities_of_images(recipe, mappings)
-    return matrices_of(mappings, recipe.channels, recipe.matrix_size)
+    return stack_matrices(mappings, recipe.channels, recipe.matrix_size)
 
 
 def similarities_of_images(
     recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, np.ndarray]]:
     """Embed the rows' images; one channel a retrieval model, all generated images in one."""
-    retrieves = recipe.channels > 1 or {*map(task_of, recipe.targets)} == {"retrieval"}
+    retrieves = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
     task = "retrieval" if retrieves else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
     backbone = load_backbone(recipe.model).eval()

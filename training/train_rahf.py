@@ -54,18 +54,16 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
     output_dir: str = option("runs/rahf")
     variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
-    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", least=0)
-    score_weight: float = option(1.0, "weight of the scores' squared error", least=0)
-    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", least=0)
-    joint_weight: float = option(1.0, "weight of misalignment and alignment among these", above=0)
-    joint_first: int = option(0, "epochs on misalignment, alignment and rewriting alone", least=0)
+    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", ge=0)
+    score_weight: float = option(1.0, "weight of the scores' squared error", ge=0)
+    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", ge=0)
+    joint_weight: float = option(1.0, "weight of misalignment and alignment among these", gt=0)
+    joint_first: int = option(0, "epochs on misalignment, alignment and rewriting alone", ge=0)
     augmentation: bool = option(True, "the paper's augmentations")
-    prompt_dropout: float = option(
-        0.0, "share of prompts written from the image alone", least=0, below=1
-    )
+    prompt_dropout: float = option(0.0, "share of prompts written from the image alone", ge=0, lt=1)
     blind: str = option("none", "ablation: input that the model does not get", BLINDS)
     in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
-    max_validation_rows: int | None = option(None, "use only the first rows of validation", above=0)
+    max_validation_rows: int | None = option(None, "use only the first rows of validation", gt=0)
     group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
     gradient_checkpointing: bool = option(False, "recompute activations, to save memory")
     early_stopping_patience: int = option(0)
@@ -113,7 +111,7 @@ def join_towers(
         images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
     with loading(what, remedy):  # the heads are new: the towers' weights are no bound for them
-        model = RahfForRichFeedback.joined(*towers, variant=recipe.variant, **fields)
+        model = RahfForRichFeedback.from_towers(*towers, variant=recipe.variant, **fields)
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 
@@ -130,7 +128,7 @@ class RahfTrainer(PerformanceTrainer):
         model = self.accelerator.unwrap_model(self.model_wrapped).eval()
         judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
         parts = bench.join_parts(gather_object([(rows, judged)]))
-        figures = bench.feedback_figures(parts, bench.truth_of(examples))
+        figures = bench.feedback_figures(parts, bench.gather_truth(examples))
         metrics = {f"eval_{k}": v for k, v in bench.summary(figures).items()}
         self.log(metrics)
         control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)

@@ -32,8 +32,8 @@ from typing import Any
 import torch
 
 from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.paths import check_output
-from pqpp_files.write_beside import write_whole
 from pqpp_models import Predictor
 from pqpp_models.text.static import StaticPredictor
 from pqpp_models.text.training import builds

@@ -13,11 +13,11 @@ def setup(app):
     app.connect("builder-inited", _make_pages)
     app.connect("source-read", links.read_source)
     app.connect("include-read", links.read_included)
-    app.connect("autodoc-skip-member", reference.is_said_elsewhere)
+    app.connect("autodoc-skip-member", reference.skip_inherited)
     app.connect("html-page-context", accessible.mend, priority=900)  # after the theme
     app.connect("build-finished", versions.write_entry)
     app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
-    app.add_role("said", roles.said)
+    app.add_role("said", roles.code_role)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -69,13 +69,13 @@ def _predictors() -> dict[str, str]:
 
 
 def _family(family: str) -> str:
-    from pqpp_models.measures.predictor import measure_called
+    from pqpp_models.measures.predictor import find_measure
     from pqpp_models.registry import GROUPS, NOTES
 
     parts = [f"# Measures: {family}\n", "Each is a predictor by its name and needs no training.\n"]
     for name in GROUPS[family]:
-        measure, needs = measure_called(name), NOTES[name][1]
-        facts = [f"{measure.about}.", f"A higher value speaks for: {measure.higher}."]
+        measure, needs = find_measure(name), NOTES[name][1]
+        facts = [f"{measure.about}.", f"A higher value speaks for: {measure.higher_is}."]
         facts += [f"Needs {needs}."] * bool(needs)
         facts += [
             f"Options: {', '.join(f'`{k}={v!r}`' for k, v in measure.options.items())}."

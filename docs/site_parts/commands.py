@@ -13,7 +13,7 @@ def pages() -> dict[str, str]:
     top = build_parser()
     pages = {}
     for name, parser in _children(top).items():
-        pages[f"commands/{name}.md"] = f"# pqpp {name}\n\n" + "\n".join(_about(parser, 2))
+        pages[f"commands/{name}.md"] = f"# pqpp {name}\n\n" + "\n".join(_describe(parser, 2))
     return pages
 
 
@@ -24,13 +24,15 @@ def _children(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
     return {}
 
 
-def _about(parser: argparse.ArgumentParser, level: int):
+def _describe(parser: argparse.ArgumentParser, level: int):
     formatter = argparse.HelpFormatter(parser.prog, width=_WIDTH)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, "")
     yield from (_paragraph(parser.description or ""), "")
     yield from ("```text", formatter.format_help().strip(), "```", "")
     for group in parser._action_groups:
-        entries = [_entry(action, formatter) for action in group._group_actions if _shown(action)]
+        entries = [
+            _entry(action, formatter) for action in group._group_actions if _is_visible(action)
+        ]
         if entries:
             yield f"**{group.title[:1].upper()}{group.title[1:]}**\n"
             if group.description:
@@ -40,10 +42,10 @@ def _about(parser: argparse.ArgumentParser, level: int):
         yield from ("```text", parser.epilog.strip(), "```", "")
     for child in _children(parser).values():
         yield f"{'#' * level} {child.prog}\n"
-        yield from _about(child, level + 1)
+        yield from _describe(child, level + 1)
 
 
-def _shown(action: argparse.Action) -> bool:
+def _is_visible(action: argparse.Action) -> bool:
     hidden = argparse.SUPPRESS, "==SUPPRESS=="
     return action.help not in hidden and not isinstance(
         action, argparse._HelpAction | argparse._SubParsersAction

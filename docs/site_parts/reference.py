@@ -57,7 +57,7 @@ def metric_modules() -> dict[str, str]:
     return {f"pqpp_metrics.{name}.{name}": name for name in list_metrics()}
 
 
-def is_said_elsewhere(app, kind, name, documented, skip, options):
+def skip_inherited(app, kind, name, documented, skip, options):
     """Leave out what Python and SQLAlchemy say of the parts that they add to a class."""
     doc = getattr(documented, "__doc__", None) or ""
     if doc.startswith("Alias for field number") or name in ("metadata", "registry"):

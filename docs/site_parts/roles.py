@@ -5,7 +5,7 @@ import re
 from docutils import nodes
 
 
-def said(name, rawtext, text, lineno, inliner, options=None, content=None):
+def code_role(name, rawtext, text, lineno, inliner, options=None, content=None):
     """Code; the name of something that the reference has leads there."""
     plain = text.replace("\0", "\\") if "\0" in text else text
     if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", plain):

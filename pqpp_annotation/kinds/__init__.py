@@ -6,17 +6,17 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import JUDGED, TASK_KINDS, ShownImage, ShownItem, TaskKind, Vote
 from pqpp_files.names import did_you_mean
 
-__all__ = ["JUDGED", "TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "task_kind"]
+__all__ = ["JUDGED", "TASK_KINDS", "ShownImage", "ShownItem", "TaskKind", "Vote", "get_task_kind"]
 
 
-def task_kind(name: str) -> TaskKind:
+def get_task_kind(name: str) -> TaskKind:
     """Return a kind of task by its name.
 
     Raises:
         AnnotationError: There is no such kind.
 
     Example:
-        >>> task_kind("match").about_image, task_kind("preference").about_image
+        >>> get_task_kind("match").about_image, get_task_kind("preference").about_image
         (True, False)
     """
     if name not in TASK_KINDS:

@@ -158,20 +158,20 @@ class TaskKind(ABC):
         """
         return {}
 
-    def shown_detail(
+    def detail_for_page(
         self, detail: Mapping[str, Any], url_of: Callable[[str], str]
     ) -> dict[str, Any]:
-        """Return what of an item's detail goes to the browser; nothing by default.
+        """Return the part of an item's detail that the browser gets; nothing by default.
 
         Args:
             url_of: Hash of an image to the address by which this person's page has it.
         """
         return {}
 
-    def shown_settings(
+    def settings_for_page(
         self, settings: Mapping[str, Any], gettext: Callable[[str], str]
     ) -> dict[str, Any]:
-        """Return the settings as the browser has them, what people read in their language."""
+        """Return the settings for the browser, with texts in the annotator's language."""
         labels = {name: gettext(str(label)) for name, label in settings.get("labels", {}).items()}
         texts = {"question": gettext(settings.get("question", "")), "labels": labels}
         return {name: texts.get(name, value) for name, value in settings.items()}
@@ -180,7 +180,7 @@ class TaskKind(ABC):
         """Return the hashes of images that an item shows beside its own; none by default."""
         return []
 
-    def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
+    def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
         """Return an answer as it is kept, of one as a page gives it.
 
         Args:
@@ -188,20 +188,20 @@ class TaskKind(ABC):
         """
         return value
 
-    def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
-        """Return an answer as a page takes it, of one as it is kept; `names` are by id."""
+    def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
+        """Convert a stored answer for the page; `names` are by id."""
         return value
 
     def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the answers that say something, the lowest label first; none if they are many."""
         return []
 
-    def scale_of(self, settings: Mapping[str, Any]) -> str | None:
-        """Return what `pqpp build --scale` takes for the export, None where it takes none."""
+    def get_scale(self, settings: Mapping[str, Any]) -> str | None:
+        """Return the value of `pqpp build --scale` for the export, None if it needs none."""
         return self.scale
 
-    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value that a cell of the column `expected` stands for, in training items.
+    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Parse a cell of the column `expected` of training items.
 
         Raises:
             AnnotationError: The kind has no such answer, or none that is right.
@@ -215,9 +215,7 @@ class TaskKind(ABC):
         """Tell whether an answer of a training item is right."""
         return self.label(value) == self.label(expected)
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
+    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse a value that is no answer to an item.
 
         Raises:
@@ -250,5 +248,5 @@ class TaskKind(ABC):
 
     @property
     def folder(self) -> Path:
-        """Where its page stands."""
+        """The path of its page."""
         return Path(__file__).parent / self.name

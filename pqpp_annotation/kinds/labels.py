@@ -58,28 +58,26 @@ class LabelKind(TaskKind):
         """Return the labels but "unsure"."""
         return [{"label": n} for n in sorted(n for n in self.labels(settings) if n is not None)]
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
+    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse a label that the scale has not."""
-        super().check(value, shown, settings)
+        super().check(value, item, settings)
         if value["label"] not in self.labels(settings):
             raise AnnotationError("value: not a label of this study", 409)
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""
-        scale = named_scale(str(self.scale_of(settings)))
+        scale = named_scale(str(self.get_scale(settings)))
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return the label, None where a person is unsure."""
         return None if value["label"] is None else float(value["label"])
 
-    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the label that a cell stands for: a number, one of the scale's words, "unsure"."""
+    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Parse a cell as a label: a number, one of the scale's words, or "unsure"."""
         if cell.strip().lower() == UNSURE and None in self.labels(settings):
             return {"label": None}
-        label = named_scale(str(self.scale_of(settings))).value_of(cell)
+        label = named_scale(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {allowed}")
@@ -91,7 +89,7 @@ class LabelKind(TaskKind):
 
 
 class Rating(LabelKind):
-    """A Likert scale, from 1 to 5 unless told otherwise."""
+    """A Likert scale, by default 1 to 5."""
 
     name = "rating"
     scale = "likert5"
@@ -122,7 +120,7 @@ class Rating(LabelKind):
                 raise AnnotationError(f"task: labels of {step} is {word!r:.60}; it must be a text")
         return checked
 
-    def scale_of(self, settings: Mapping[str, Any]) -> str:
+    def get_scale(self, settings: Mapping[str, Any]) -> str:
         """Return `likert5`, or the range."""
         low, high = settings.get("low", 1), settings.get("high", 5)
         return "likert5" if (low, high) == (1, 5) else f"{low}..{high}"
@@ -186,8 +184,8 @@ class BinaryRelevance(Relevance):
         """Return the answers that may be given."""
         return (1, 0, None) if settings.get("unsure", True) else (1, 0)
 
-    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer that a cell stands for: relevant or not, in words or 1 and 0."""
+    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Parse a cell as an answer: relevant or not, in words or as 1 and 0."""
         from pqpp_datasets.own_benchmark.generation import RELEVANCE
 
         words: dict[str, int | None] = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
@@ -254,7 +252,7 @@ class Match(LabelKind):
         kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
         return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
 
-    def shown_detail(
+    def detail_for_page(
         self, detail: Mapping[str, Any], url_of: Callable[[str], str]
     ) -> dict[str, Any]:
         """Show the linked prompts."""

@@ -67,33 +67,33 @@ class Language:
         return {text: self.gettext(text) for text in of_scripts if self.gettext(text) != text}
 
 
-def languages_of(folder: Path) -> dict[str, Language]:
-    """Return the languages of a study, by their codes in small letters.
+def read_languages(folder: Path) -> dict[str, Language]:
+    """Read the languages of a study, by lower-case code.
 
     Args:
         folder: That of the study file, whose `languages/CODE.po` add languages, or texts that stand
             over ours.
 
     Example:
-        >>> sorted(languages_of(Path("nowhere")))
+        >>> sorted(read_languages(Path("nowhere")))
         ['de', 'en']
     """
     files: dict[str, list[Path]] = {SOURCE: []}
-    for place in (OWN, folder / "languages"):
-        for file in sorted(place.glob("*.po")):
+    for path in (OWN, folder / "languages"):
+        for file in sorted(path.glob("*.po")):
             files.setdefault(file.stem, []).append(file)
     return {code.lower(): Language(code, own) for code, own in files.items()}
 
 
-def wanted_language(header: str, languages: Mapping[str, Language]) -> Language:
-    """Return the language that a browser likes best of those that there are; else English.
+def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
+    """Choose the available language that a browser prefers; else English.
 
     Args:
         header: `Accept-Language`, of RFC 9110.
 
     Example:
-        >>> ours = languages_of(Path("nowhere"))
-        >>> [wanted_language(one, ours).code for one in ("fr, de-AT;q=.7, en;q=0.5", "fr", "")]
+        >>> ours = read_languages(Path("nowhere"))
+        >>> [choose_language(one, ours).code for one in ("fr, de-AT;q=.7, en;q=0.5", "fr", "")]
         ['de', 'en', 'en']
     """
     wanted = [(float(share or 1), code.lower()) for code, share in _WANTED.findall(header)]

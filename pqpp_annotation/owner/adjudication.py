@@ -61,8 +61,8 @@ class Case:
 
 
 @reads
-def case_of(db: Transaction, item_id: int) -> Case:
-    """Return an item with all current votes on it.
+def get_case(db: Transaction, item_id: int) -> Case:
+    """Return an item with its current votes.
 
     Raises:
         AnnotationError: There is no such item.
@@ -70,7 +70,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> case = case_of(store, 1)
+        >>> case = get_case(store, 1)
         >>> case.item.prompt, len(case.parts), len(case.parts[0].votes)
         ('a cat', 1, 2)
         >>> store.close()
@@ -87,7 +87,7 @@ def case_of(db: Transaction, item_id: int) -> Case:
     for image in images if db.study.kind.about_image else [None]:
         image_id = image.id if image else None
         parts.append(JudgedPart(image, votes[item_id, image_id], decisions.get(image_id)))
-    said = [(row["person"], row["text"]) for row in record_of(db) if row["item"] == item_id]
+    said = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
     return Case(item, parts, images, said)
 
 
@@ -104,8 +104,8 @@ def _votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], 
 
 
 @reads
-def record_of(db: Transaction) -> list[dict[str, Any]]:
-    """Return what happened between people and the study, the earliest first.
+def list_events(db: Transaction) -> list[dict[str, Any]]:
+    """List the events of the study's people, earliest first.
 
     Each row has `when` and `person`; `what`: consented, decided (about the person), reported (a
     problem with an item) or withdrawn; `item`, its number; `by`, the owner who decided; and
@@ -116,7 +116,7 @@ def record_of(db: Transaction) -> list[dict[str, Any]]:
         >>> folder, study, store = example_study(answered=True)
         >>> from pqpp_annotation.store.people import decide_on_person
         >>> decide_on_person(store, 1, "refuse", by="owner")
-        >>> [(row["person"], row["what"], row["text"]) for row in record_of(store)]
+        >>> [(row["person"], row["what"], row["text"]) for row in list_events(store)]
         [('ann', 'decided', 'refuse')]
         >>> store.close()
     """
@@ -132,13 +132,13 @@ def record_of(db: Transaction) -> list[dict[str, Any]]:
     return rows
 
 
-def choices_of(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
-    """Return what may be decided: the labels of the kind, and whatever people said.
+def list_choices(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
+    """List the possible decisions: the labels of the task, and every answer given.
 
     Example:
-        >>> from pqpp_annotation.study.study import study_of
-        >>> study = study_of({"name": "mine", "kind": "relevance"})
-        >>> len(choices_of(study, JudgedPart(None, [], None))) > 1
+        >>> from pqpp_annotation.study.study import parse_study
+        >>> study = parse_study({"name": "mine", "kind": "relevance"})
+        >>> len(list_choices(study, JudgedPart(None, [], None))) > 1
         True
     """
     choices = study.kind.choices(study.task)
@@ -164,17 +164,17 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
         >>> from pqpp_annotation.demo import example_study
         >>> from pqpp_annotation.store.people import add_person
         >>> folder, study, store = example_study(answered=True)
-        >>> owner, case = add_person(store, "owner", "owner"), case_of(store, 1)
+        >>> owner, case = add_person(store, "owner", "owner"), get_case(store, 1)
         >>> image = str(case.parts[0].image_id or "")
         >>> decide(store, case, owner.id, image, '{"label": 1}')
-        >>> case_of(store, 1).parts[0].decision
+        >>> get_case(store, 1).parts[0].decision
         {'label': 1}
         >>> store.close()
     """
     part = next((asked for asked in case.parts if str(asked.image_id or "") == image), None)
     if part is None:
         raise AnnotationError(f"image {image[:20]!r} is not of this item; load the page again", 409)
-    allowed = {json.dumps(value, sort_keys=True): value for value in choices_of(db.study, part)}
+    allowed = {json.dumps(value, sort_keys=True): value for value in list_choices(db.study, part)}
     value = None
     if choice:
         try:
@@ -191,10 +191,10 @@ def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str)
 
 
 @reads
-def answers_of(
+def list_answers(
     db: Transaction, person_id: int, page: int, size: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return a page of what a person said, the latest first, and how many pages there are.
+    """Return a page of a person's answers, latest first, and the number of pages.
 
     Each answer has the id of its `item`, its `prompt` and `purpose`; `images`, the hashes of the
     image that it is about, or of all of the item; `value`, what was said; `others`, what the others
@@ -203,7 +203,7 @@ def answers_of(
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [answer], pages = answers_of(store, 1, page=1, size=10)
+        >>> [answer], pages = list_answers(store, 1, page=1, size=10)
         >>> answer["prompt"], len(answer["images"]), len(answer["others"]), pages
         ('a cat', 1, 1, 1)
         >>> store.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pqpp_annotation.owner.ledger import Due
-from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.completion import CODE
 from pqpp_annotation.study.study import Study
 
@@ -17,32 +17,32 @@ _SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
 _BONUS_IDS = ("WorkerId", "AssignmentId")
 
 
-def annotators_rows(watch: Watch) -> Rows:
+def annotators_rows(watch: StudyMonitor) -> Rows:
     """Give what is known of each person.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [(row["annotator"], row["items"]) for row in annotators_rows(Watch(store))]
+        >>> [(row["annotator"], row["items"]) for row in annotators_rows(StudyMonitor(store))]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
     """
-    for row in watch.look().people:
+    for row in watch.get_overview().people:
         known = {name: getattr(row, name) for name in _OF_PERSON}
         yield {"annotator": row.name, **known, "active_hours": round(row.hours, 3)}
 
 
-def disputes_rows(watch: Watch) -> Rows:
+def disputes_rows(watch: StudyMonitor) -> Rows:
     """Give the disputed items, the first 500.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [row["votes"] for row in disputes_rows(Watch(store))]
+        >>> [row["votes"] for row in disputes_rows(StudyMonitor(store))]
         [2]
         >>> store.close()
     """
-    for dispute in watch.look().disputes:
+    for dispute in watch.get_overview().disputes:
         yield {
             **{name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")},
             "disagreement": round(dispute.disagreement, 6),
@@ -61,7 +61,7 @@ def payment_rows(study: Study, dues: Sequence[Due]) -> Rows:
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> rows = payment_rows(study, Watch(store).look().dues)
+        >>> rows = payment_rows(study, StudyMonitor(store).get_overview().dues)
         >>> [(row["annotator"], row["owed"]) for row in rows]
         [('ann', 0.0), ('bob', 0.0)]
         >>> store.close()
@@ -110,9 +110,9 @@ def mturk_rows(study: Study, dues: Sequence[Due]) -> Rows:
 PAID = {"prolific": prolific_rows, "mturk": mturk_rows, "hand": payment_rows}
 """What is in the file of a payment, by its way."""
 
-DOWNLOADS: Mapping[str, Callable[[Watch], Rows]] = {
+DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {
     "annotators": annotators_rows,
     "disputes": disputes_rows,
-    "payment": lambda watch: payment_rows(watch.study, watch.look().dues),
+    "payment": lambda watch: payment_rows(watch.study, watch.get_overview().dues),
 }
 """By the name of the file."""

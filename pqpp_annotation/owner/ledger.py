@@ -12,7 +12,7 @@ from sqlalchemy import Select, Text, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.protocol.admission import Standings, study_votes
-from pqpp_annotation.protocol.signals import careless_people
+from pqpp_annotation.protocol.signals import find_careless
 from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.database import parse_cell
 from pqpp_annotation.store.people import failed_checks
@@ -95,7 +95,7 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
 
     Returns:
         The table of `pqpp build`; and its rows, with the columns of `records` and the person's,
-        and what `careless_people` needs.
+        and what `find_careless` needs.
     """
     kind, answers = db.study.kind, records.answers.copy()
     answers["spent"] = answers.groupby("assignment_id")["seconds"].transform("sum")
@@ -144,7 +144,7 @@ class Pay:
 
     @property
     def owed(self) -> float:
-        """What is still to be paid; nothing is asked back."""
+        """The sum still to be paid; never negative."""
         return max(0.0, round(self.earned - self.paid, 2))
 
 
@@ -231,7 +231,7 @@ def people_rows(
         votes: As `votes_table` gives them.
     """
     study = db.study
-    careless = careless_people(votes, study.kind, study.fastest_seconds) | failed_checks(db)
+    careless = find_careless(votes, study.kind, study.fastest_seconds) | failed_checks(db)
     given: Any = records.assignments
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
@@ -269,7 +269,7 @@ def people_rows(
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
                 hours=hours,
-                pay=pay_of(own_rule, person.role, state == "admitted", items, hours, person.paid),
+                pay=get_pay(own_rule, person.role, state == "admitted", items, hours, person.paid),
             )
         )
     return rows
@@ -325,7 +325,7 @@ def active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]
     return np.maximum(total, least.groupby(person).sum()).to_dict()
 
 
-def pay_of(
+def get_pay(
     rule: Payment | None,
     role: str,
     is_admitted: bool,
@@ -333,7 +333,7 @@ def pay_of(
     hours: float,
     payments: Mapping[str, float],
 ) -> Pay:
-    """Return what a person has earned; members of the control group and owners are not paid.
+    """Compute a person's pay; control members and owners are not paid.
 
     Half a cent is a cent. What who has left has earned is kept apart, in `Leaver`.
 
@@ -346,11 +346,11 @@ def pay_of(
     Example:
         >>> from pqpp_annotation.study.study import Payment
         >>> rule = Payment(per_item=0.05, per_hour=12)
-        >>> pay_of(rule, "annotator", True, 100, 0.5, {}).earned
+        >>> get_pay(rule, "annotator", True, 100, 0.5, {}).earned
         11.0
-        >>> pay_of(rule, "annotator", False, 100, 0.5, {"2026-01-01T00:00Z": 2.5}).owed
+        >>> get_pay(rule, "annotator", False, 100, 0.5, {"2026-01-01T00:00Z": 2.5}).owed
         3.5
-        >>> pay_of(rule, "control", True, 100, 0.5, {}).earned
+        >>> get_pay(rule, "control", True, 100, 0.5, {}).earned
         0.0
     """
     rule = rule if rule and role == "annotator" else Payment()
@@ -388,8 +388,8 @@ class Due:
         return next(way for way, names in WAYS.items() if all(ids.get(name) for name in names))
 
 
-def dues_of(db: Transaction, people: list[PersonRow]) -> list[Due]:
-    """Return what each annotator who has worked has earned, those who have left last."""
+def list_dues(db: Transaction, people: list[PersonRow]) -> list[Due]:
+    """List the earnings of each annotator who worked; those who left come last."""
     dues = [
         Due(db.get_one(Person, row.id), row.name, row.is_admitted, row.reason, row.pay)
         for row in people

@@ -17,12 +17,12 @@ from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
     Records,
-    dues_of,
+    list_dues,
     people_rows,
     read_records,
     votes_table,
 )
-from pqpp_annotation.protocol.admission import Standings, options_of, standings_of
+from pqpp_annotation.protocol.admission import Standings, build_options, judge_people
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import refuse_by_rules, verdicts
 from pqpp_annotation.store.tables import (
@@ -95,8 +95,8 @@ def disagreements(
         return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
 
 
-def disputes_of(
-    db: Transaction, standings: Standings, rows: pandas.DataFrame, most: int | None = None
+def rank_disputes(
+    db: Transaction, standings: Standings, rows: pandas.DataFrame, limit: int | None = None
 ) -> list[Dispute]:
     """Return the items with two votes or more on an image, the most disputed first.
 
@@ -106,7 +106,7 @@ def disputes_of(
     Args:
         standings: With the table of votes.
         rows: Of the votes, as `votes_table` gives them.
-        most: How many are returned; all if left out.
+        limit: How many are returned; all if left out.
     """
     votes = standings.votes
     if votes is None:
@@ -121,7 +121,7 @@ def disputes_of(
     worst = units[units["apart"] > 0].sort_values(
         ["apart", "item_id"], ascending=[False, True], kind="stable"
     )
-    worst = worst.drop_duplicates("item_id").iloc[:most]  # each with its most disputed image
+    worst = worst.drop_duplicates("item_id").iloc[:limit]  # each with its most disputed image
     labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
     labels = labels.sort_index()
     worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
@@ -221,13 +221,13 @@ class Overview:
         return sum(row.state == state for row in self.people)
 
 
-class Watch:
+class StudyMonitor:
     """Looks at a study, and remembers the last look as long as nothing has come since.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [(row.name, row.votes) for row in Watch(store).look().people]
+        >>> [(row.name, row.votes) for row in StudyMonitor(store).get_overview().people]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
     """
@@ -238,8 +238,8 @@ class Watch:
         self._last: Overview | None = None
         self._next_look = self._next_notice = 0.0
 
-    def look(self, fresh: bool = False) -> Overview:
-        """Return how the study stands.
+    def get_overview(self, fresh: bool = False) -> Overview:
+        """Return the state of the study.
 
         Args:
             fresh: Whether a look is taken now, even if one was taken a moment ago: after the owner
@@ -268,7 +268,7 @@ class Watch:
         """Open the places of people whom the rules refuse, once enough is known; return names."""
         if self.study.reopen_after is None:
             return []
-        people = self.look().people
+        people = self.get_overview().people
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)
 
@@ -289,7 +289,7 @@ class Watch:
                 due.payee.paid = {**due.pay.payments, when: paid}
         if not dues:
             raise AnnotationError("nothing is owed to anybody who is paid this way", 409)
-        self.look(fresh=True)
+        self.get_overview(fresh=True)
         return dues
 
 
@@ -316,9 +316,9 @@ def overview(db: Transaction, key: str) -> Overview:
 
     now, records = db.now(), read_records(db)
     table, votes = votes_table(db, records)
-    standings = standings_of(table, options_of(db.study), verdicts(db))
+    standings = judge_people(table, build_options(db.study), verdicts(db))
     people = people_rows(db, records, standings, votes)
-    progress, dues = _progress(db, records, people), dues_of(db, people)
+    progress, dues = _progress(db, records, people), list_dues(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
@@ -331,7 +331,7 @@ def overview(db: Transaction, key: str) -> Overview:
         standings=standings,
         people=people,
         dues=dues,
-        disputes=disputes_of(db, standings, votes, DISPUTES),
+        disputes=rank_disputes(db, standings, votes, DISPUTES),
         pace=_pace(records, people, progress, now),
         money=_money(db.study, people, dues, progress),
     )

@@ -16,29 +16,29 @@ from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store import people
-from pqpp_annotation.store.access import all_links, kept_url, make_links, revoke_link
+from pqpp_annotation.store.access import get_links, make_links, revoke_link, server_url
 from pqpp_annotation.store.items import stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
-from pqpp_annotation.web.site import Here, Visit, from_own_page
+from pqpp_annotation.web.site import Here, PageRequest, from_own_page
 
 _A_PAGE = 50
 FormText = Annotated[str, Form()]
 
 
-def owner_alone(visit: Here) -> None:
+def require_owner(visit: Here) -> None:
     """Refuse everybody but an owner."""
     if visit.person().role != "owner":
         raise AnnotationError("this page is for the owner only", 403)
 
 
-pages = APIRouter(prefix="/owner", dependencies=[Depends(owner_alone)])
+pages = APIRouter(prefix="/owner", dependencies=[Depends(require_owner)])
 forms = APIRouter(dependencies=[Depends(from_own_page)])
 
 
 @pages.get("")
 def overview_page(visit: Here) -> Response:
-    """Show how the study stands."""
+    """Show the state of the study."""
     return _live(visit, "overview", "", _charts)
 
 
@@ -50,10 +50,10 @@ def people_page(visit: Here) -> Response:
 
 
 def _live(
-    visit: Visit, page: str, tab: str, more: Callable[[Visit, Overview], dict[str, Any]]
+    visit: PageRequest, page: str, tab: str, more: Callable[[PageRequest, Overview], dict[str, Any]]
 ) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
-    look = visit.site.watch.look()
+    look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
@@ -63,7 +63,7 @@ def _live(
     return response
 
 
-def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
+def _charts(visit: PageRequest, look: Overview) -> dict[str, Any]:
     has_group = any(row.kappa is not None for row in look.people)
     judges = [row for row in look.people if row.role == "annotator"]
     values = [row.kappa if has_group else row.agreement for row in judges]
@@ -81,8 +81,8 @@ def _charts(visit: Visit, look: Overview) -> dict[str, Any]:
 @pages.get("/items")
 def disputes_page(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
-    disputes = visit.site.watch.look().disputes
-    reports = {(row["item"], row["person"]) for row in adjudication.record_of(visit.store)}
+    disputes = visit.site.watch.get_overview().disputes
+    reports = {(row["item"], row["person"]) for row in adjudication.list_events(visit.store)}
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
     return visit.render(
@@ -100,12 +100,12 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
     """Show an item with what everybody said of it."""
-    case = adjudication.case_of(visit.store, item)
+    case = adjudication.get_case(visit.store, item)
     return visit.render(
         "owner/item.html",
         tab="/items",
         case=case,
-        choices=[adjudication.choices_of(visit.study, part) for part in case.parts],
+        choices=[adjudication.list_choices(visit.study, part) for part in case.parts],
         said=visit.site.words.value,
     )
 
@@ -114,9 +114,9 @@ def case_page(visit: Here, item: int) -> Response:
 def decide_on_item(visit: Here, item: int, image: FormText = "", choice: FormText = "") -> Response:
     """Keep what the owner decides."""
     adjudication.decide(
-        visit.store, adjudication.case_of(visit.store, item), visit.person().id, image, choice
+        visit.store, adjudication.get_case(visit.store, item), visit.person().id, image, choice
     )
-    return visit.go(f"/owner/items/{item}")
+    return visit.redirect(f"/owner/items/{item}")
 
 
 @pages.get("/images/{sha256}")
@@ -130,11 +130,11 @@ def image_of_item(
 @pages.get("/people/{person}")
 def person_page(visit: Here, person: int, page: int = 1) -> Response:
     """Show a person: the work, the agreement, the answers, and what may be decided."""
-    look = visit.site.watch.look(fresh=True)
+    look = visit.site.watch.get_overview(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
         raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
-    answers, count = adjudication.answers_of(visit.store, person, page, _A_PAGE)
+    answers, count = adjudication.list_answers(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
         tab="/people",
@@ -157,16 +157,16 @@ def decide_on(
     if decision:
         people.decide_on_person(visit.store, person, decision, visit.person().name)
     if message is not None:
-        people.say(visit.store, message, person)
-    return visit.go(f"/owner/people/{person}")
+        people.send_message(visit.store, message, person)
+    return visit.redirect(f"/owner/people/{person}")
 
 
 @forms.post("/message")
 def say_to_all(visit: Here, message: FormText = "") -> Response:
     """Say something to everybody who judges."""
-    people.say(visit.store, message)
-    visit.site.watch.look(fresh=True)
-    return visit.go("/owner/people")
+    people.send_message(visit.store, message)
+    visit.site.watch.get_overview(fresh=True)
+    return visit.redirect("/owner/people")
 
 
 @forms.post("/pause")
@@ -174,8 +174,8 @@ def pause_study(visit: Here, pause: FormText) -> Response:
     """Give nothing new out, or go on."""
     with visit.store.writing() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
-    visit.site.watch.look(fresh=True)
-    return visit.go("/owner")
+    visit.site.watch.get_overview(fresh=True)
+    return visit.redirect("/owner")
 
 
 @pages.get("/invitations")
@@ -194,7 +194,7 @@ def invite(
 ) -> Response:
     """Make links, and show them this once."""
     links = make_links(visit.store, count, role, label.strip()[:80], days)
-    base = kept_url(visit.store)
+    base = server_url(visit.store)
     return _links(visit, [f"{base}/join/{token}" for token, _ in links])
 
 
@@ -202,12 +202,12 @@ def invite(
 def revoke_invitation(visit: Here, invitation: int) -> Response:
     """End a link."""
     revoke_link(visit.store, invitation)
-    return visit.go("/owner/invitations")
+    return visit.redirect("/owner/invitations")
 
 
-def _links(visit: Visit, links: list[str]) -> Response:
-    names: dict[int | None, str] = {one.id: one.name for one in people.everybody(visit.store)}
-    now, invitations = visit.store.clock(), reversed(all_links(visit.store))
+def _links(visit: PageRequest, links: list[str]) -> Response:
+    names: dict[int | None, str] = {one.id: one.name for one in people.get_people(visit.store)}
+    now, invitations = visit.store.clock(), reversed(get_links(visit.store))
     rows = [(link, link.state(now), names.get(link.person_id)) for link in invitations]
     return visit.render("owner/invitations.html", tab="/invitations", invitations=rows, links=links)
 
@@ -216,10 +216,10 @@ def _links(visit: Visit, links: list[str]) -> Response:
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     if name == "record":
-        return _csv(visit, name, adjudication.record_of(visit.store))
+        return _csv(visit, name, adjudication.list_events(visit.store))
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
-    visit.site.watch.look(fresh=True)  # a file is kept
+    visit.site.watch.get_overview(fresh=True)  # a file is kept
     return _csv(visit, name, DOWNLOADS[name](visit.site.watch))
 
 
@@ -229,7 +229,7 @@ def pay(visit: Here, way: Literal["prolific", "mturk", "hand"]) -> Response:
     return _csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
 
 
-def _csv(visit: Visit, name: str, table: Iterable[dict[str, Any]]) -> Response:
+def _csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
     from pqpp_files.write_table import table_text
 
     rows = list(table)

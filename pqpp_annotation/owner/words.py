@@ -27,7 +27,7 @@ class Words:
     def __init__(self, study: Study):
         self._kind = study.kind
         self._names: dict[float, str] = {}
-        if scale := study.kind.scale_of(study.task):
+        if scale := study.kind.get_scale(study.task):
             from pqpp_datasets.own_benchmark.votes.scales import named_scale
 
             for word, value in named_scale(scale).words.items():

@@ -19,11 +19,11 @@ from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
 from pqpp_datasets.own_benchmark.trust.figures import alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
-from pqpp_metrics.functional._votes import ac1_of
+from pqpp_metrics.functional._votes import get_ac1
 
 if TYPE_CHECKING:
     import pandas
@@ -53,13 +53,13 @@ class Standings:
     ac1: float = -1.0
 
 
-def options_of(study: Study) -> BuildOptions:
-    """Return the options of `pqpp build` that a study's settings are.
+def build_options(study: Study) -> BuildOptions:
+    """Return a study's settings as options of `pqpp build`.
 
     Example:
-        >>> from pqpp_annotation.study.study import study_of
-        >>> study = study_of({"name": "mine", "kind": "rating", "admission": {"min_kappa": 0.2}})
-        >>> options_of(study).min_kappa
+        >>> from pqpp_annotation.study.study import parse_study
+        >>> study = parse_study({"name": "mine", "kind": "rating", "admission": {"min_kappa": 0.2}})
+        >>> build_options(study).min_kappa
         0.2
     """
     rules = study.admission.to_dict()
@@ -84,7 +84,7 @@ def study_votes(
     prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
     item, first = number_items(prompt, model, image)
     _, models, images, annotators = (list(map(str, known)) for _, known in texts)
-    value, name = votes["label"].to_numpy(float), kind.scale_of(settings)
+    value, name = votes["label"].to_numpy(float), kind.get_scale(settings)
     used = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")
     return Votes(
         prompt=prompt.astype(np.int64),
@@ -106,10 +106,10 @@ def study_votes(
     )
 
 
-def standings_of(
+def judge_people(
     votes: Votes | None, options: BuildOptions, verdicts: Mapping[str, str] | None = None
 ) -> Standings:
-    """Say who is admitted, and which votes count.
+    """Decide who is admitted and which votes count.
 
     Args:
         votes: As `study_votes` lays them out.
@@ -118,28 +118,28 @@ def standings_of(
 
     Example:
         >>> import pandas
-        >>> from pqpp_annotation.kinds import task_kind
+        >>> from pqpp_annotation.kinds import get_task_kind
         >>> table = pandas.DataFrame({"annotator": ["member", "member", "anna", "anna", "bert"]})
         >>> table = table.assign(prompt_id="7", model="sdxl", image=["1", "2", "1", "2", "1"])
         >>> table = table.assign(label=[2, 0, 2, 0, 0], seconds=3.0, turned=False)
         >>> table["control"] = table["annotator"] == "member"
-        >>> votes = study_votes(table, task_kind("relevance"), {})
-        >>> found = standings_of(votes, BuildOptions())
+        >>> votes = study_votes(table, get_task_kind("relevance"), {})
+        >>> found = judge_people(votes, BuildOptions())
         >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
         [('anna', 1.0, False), ('bert', 0.0, True)]
     """
     if votes is None:
         return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
-    agreements = agreements_of(votes)
+    agreements = get_agreements(votes)
     annotators = judge_annotators(votes, agreements, options)
-    for place, annotator in enumerate(annotators):
+    for index, annotator in enumerate(annotators):
         verdict = (verdicts or {}).get(annotator.name)
         if verdict == "" or (verdict and not annotator.reasons):
-            annotators[place] = replace(annotator, reasons=(verdict,) if verdict else ())
+            annotators[index] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
     agreed = alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
     alike = -1.0
     if agreed == agreed and votes.scale.level != "interval":
-        alike = ac1_of(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]
+        alike = get_ac1(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]
     return Standings(votes, annotators, agreements, counted, agreed, alike)

@@ -26,8 +26,8 @@ class Finish:
     url: str | None
 
 
-def finish_of(store: Store, person: Person, way: str = "complete") -> Finish:
-    """Return what a person is shown at the end.
+def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
+    """Return the final page's content for a person.
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
     which is kept with the person's outside ids and stands in the payment file; any other code is
@@ -40,11 +40,11 @@ def finish_of(store: Store, person: Person, way: str = "complete") -> Finish:
 
     Example:
         >>> from types import SimpleNamespace
-        >>> from pqpp_annotation.study.study import study_of
+        >>> from pqpp_annotation.study.study import parse_study
         >>> completion = {"code": "C0DE", "screened_out": {"code": "N0"}}
         >>> given = {"name": "mine", "kind": "rating", "completion": completion}
-        >>> store = SimpleNamespace(study=study_of(given))
-        >>> [finish_of(store, Person(outside={}), way).code for way in WAYS_OUT]
+        >>> store = SimpleNamespace(study=parse_study(given))
+        >>> [get_finish(store, Person(outside={}), way).code for way in WAYS_OUT]
         ['C0DE', 'N0', None, None]
     """
     ways = store.study.completion
@@ -57,14 +57,14 @@ def finish_of(store: Store, person: Person, way: str = "complete") -> Finish:
         code = person.outside.get(name)
         # Two pages may ask at once; what the person is shown is what is paid by.
         code = code or first_outside(store, person.id, name, secrets.token_hex(5).upper())
-    return Finish(code or None, filled_address(rule.url, {**person.outside, "code": code or ""}))
+    return Finish(code or None, fill_address(rule.url, {**person.outside, "code": code or ""}))
 
 
-def filled_address(url: str | None, values: dict[str, object]) -> str | None:
+def fill_address(url: str | None, values: dict[str, object]) -> str | None:
     """Return an address with what stands in braces filled in, each value quoted.
 
     Example:
-        >>> filled_address("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
+        >>> fill_address("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
         'https://example.org/done?cc=A%20B&id={PROLIFIC_PID}'
     """
     if not url:

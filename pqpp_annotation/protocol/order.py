@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable
 
 
-def shuffled(ids: Iterable[int], *seeds: object) -> list[int]:
+def shuffle(ids: Iterable[int], *seeds: object) -> list[int]:
     """Return ids in a random order.
 
     Args:
@@ -16,7 +16,7 @@ def shuffled(ids: Iterable[int], *seeds: object) -> list[int]:
         seeds: What the order depends on, like the study's seed and a person's id.
 
     Example:
-        >>> shuffled(range(6), 0, "items", 1), shuffled(range(6), 0, "items", 2)
+        >>> shuffle(range(6), 0, "items", 1), shuffle(range(6), 0, "items", 2)
         ([1, 2, 0, 5, 3, 4], [5, 0, 3, 4, 2, 1])
     """
     start = _hash(seeds)

@@ -54,7 +54,7 @@ _FAR = {
 }
 
 
-def careless_people(
+def find_careless(
     votes: pandas.DataFrame, kind: TaskKind, fastest_seconds: float | None = None
 ) -> dict[str, Reason]:
     """Return the names of people who are proven not to do the work, each with the main reason.
@@ -68,14 +68,14 @@ def careless_people(
 
     Example:
         >>> import pandas
-        >>> from pqpp_annotation.kinds import task_kind
+        >>> from pqpp_annotation.kinds import get_task_kind
         >>> draw = np.random.default_rng(0)
         >>> one = {"item_id": range(60), "unit": range(60), "prompt_id": range(60), "turned": False}
         >>> one |= {"prompt": "a cat", "model": "sdxl", "label": draw.integers(1, 6, 60)}
         >>> table = pandas.concat(
         ...     pandas.DataFrame({**one, "annotator": name, "spent": seconds, "value": None})
         ...     for name, seconds in (("ann", 4.0), ("bob", 5.0), ("hasty", 0.3)))
-        >>> careless_people(table, task_kind("rating"))
+        >>> find_careless(table, get_task_kind("rating"))
         {'hasty': 'answers faster than anybody reads'}
     """
     votes = votes[votes["model"] != REFERENCE].reset_index(drop=True)

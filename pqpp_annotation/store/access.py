@@ -62,7 +62,7 @@ def make_links(
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row |= {"created": now, "expires": now + int(days * _DAY)}
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]
-    links = [Invitation(token_hash=_hashed(token), **row) for token in tokens]
+    links = [Invitation(token_hash=_hash_token(token), **row) for token in tokens]
     db.add_all(links)
     db.flush()
     return list(zip(tokens, links, strict=True))
@@ -91,7 +91,7 @@ def redeem_link(
     link = check_link(db, token)
     if link.person_id is not None:
         return person_by_id(db, link.person_id)
-    key = _key_of(db, link, outside or {})
+    key = _get_outside_key(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
     known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
@@ -113,15 +113,15 @@ def redeem_link(
 
 
 @reads
-def is_known(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> bool:
-    """Say whether a link leads to somebody who is there already.
+def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> bool:
+    """Return whether the person of a link has joined before.
 
     Raises:
         AnnotationError: An id is missing, or is a placeholder like `{{%PROLIFIC_PID%}}`.
     """
     if link.person_id is not None:
         return True
-    key = Person.outside_key == _key_of(db, link, outside)
+    key = Person.outside_key == _get_outside_key(db, link, outside)
     return db.scalar(select(Person.id).where(key)) is not None
 
 
@@ -129,7 +129,7 @@ def _bound(person: Person, browser: str) -> Person:
     """Return a person whom this browser holds, or who is nobody's yet."""
     if not browser:
         raise AnnotationError("this link needs a browser that keeps cookies; allow them", 403)
-    kept = _hashed(browser)
+    kept = _hash_token(browser)
     person.browser = person.browser or kept
     if person.browser != kept:
         raise AnnotationError(
@@ -147,7 +147,7 @@ def check_link(db: Transaction, token: str) -> Invitation:
     Raises:
         AnnotationError: There is no such link, or it has expired or was revoked.
     """
-    link = db.scalar(select(Invitation).where(Invitation.token_hash == _hashed(token)))
+    link = db.scalar(select(Invitation).where(Invitation.token_hash == _hash_token(token)))
     if link is None:
         raise AnnotationError("this link is unknown; copy the whole of it", 403)
     if link.revoked is not None:
@@ -172,8 +172,8 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
 
 
 @reads
-def kept_url(db: Transaction) -> str:
-    """Return where people reach the server, as it was told last; before that this machine."""
+def server_url(db: Transaction) -> str:
+    """Return the server's last known address; by default this machine."""
     return db.scalar(select(StudyRow.url)) or "http://127.0.0.1:8000"
 
 
@@ -184,13 +184,13 @@ def keep_url(db: Transaction, url: str) -> None:
 
 
 @reads
-def all_links(db: Transaction) -> Sequence[Invitation]:
+def get_links(db: Transaction) -> Sequence[Invitation]:
     """Return all links, in the order in which they were made."""
     return db.scalars(select(Invitation).order_by(Invitation.id)).all()
 
 
-def _key_of(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
-    """Return by what a person whom a recruiting site sent is known; None of nobody's id."""
+def _get_outside_key(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
+    """Return the key of a person from a recruiting site; None without an id."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if link.role != "annotator" or (name is None and not link.is_shared):
         return None
@@ -201,10 +201,10 @@ def _key_of(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> st
             "study there; if you come here again, write to the researcher",
             403,
         )
-    return _hashed(f"{db.scalar(select(StudyRow.salt))} {name} {outside[name]}")
+    return _hash_token(f"{db.scalar(select(StudyRow.salt))} {name} {outside[name]}")
 
 
-def _hashed(token: str) -> str:
+def _hash_token(token: str) -> str:
     # A token has 192 random bits, so that a slow hash would add nothing.
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -225,7 +225,7 @@ _ITEM = _PERSON.with_only_columns(Person.id, Assignment.item_id).outerjoin(
 
 @writes
 def start_session(db: Transaction, visit: str, person_id: int, invitation_id: int) -> None:
-    """Keep that a browser is signed in as a person.
+    """Sign a browser in as a person.
 
     Args:
         visit: What its cookie says; only the hash is kept.
@@ -234,26 +234,26 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
     expires = min(db.now() + DAYS * _DAY, db.get_one(Invitation, invitation_id).expires)
     db.execute(delete(Session).where(Session.expires <= db.now()))
     row = {"person_id": person_id, "invitation_id": invitation_id, "expires": expires}
-    db.add(Session(visit=_hashed(visit), **row))
+    db.add(Session(visit=_hash_token(visit), **row))
 
 
 @reads
-def person_of_session(db: Transaction, visit: str) -> Person | None:
+def get_session_person(db: Transaction, visit: str) -> Person | None:
     """Return who is signed in; None where the session has ended, or the person has left."""
-    return db.scalar(_PERSON, {"visit": _hashed(visit), "now": db.now()})
+    return db.scalar(_PERSON, {"visit": _hash_token(visit), "now": db.now()})
 
 
 @reads
-def item_of_session(db: Transaction, visit: str, assignment_id: int) -> Row | None:
+def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
     """Return `id` of who is signed in, and `item_id` of an assignment, None if it is another's."""
-    about = {"visit": _hashed(visit), "now": db.now(), "assignment": assignment_id}
+    about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
     return db.run(_ITEM, **about).first()
 
 
 @writes
 def end_session(db: Transaction, visit: str) -> None:
     """Sign a browser out."""
-    db.execute(delete(Session).where(Session.visit == _hashed(visit)))
+    db.execute(delete(Session).where(Session.visit == _hash_token(visit)))
 
 
 class Limit:
@@ -278,7 +278,7 @@ class Limit:
     def take(self, *keys: str) -> int:
         """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
         key, recent = (
-            _hashed("\n".join((self._name, *keys))),
+            _hash_token("\n".join((self._name, *keys))),
             select(func.count(), func.min(Attempt.created)),
         )
         with self._store.writing(alone=True) as db:

@@ -72,14 +72,14 @@ def save_answer(
         AnnotationError: The value does not fit, others have done the item meanwhile, it was not
             given to this person or is an answered training item, or the person has withdrawn.
     """
-    person = work.allowed_person(db, person_id)
-    assignment = work.own_assignment(db, person_id, assignment_id, lock=True)
+    person = work.get_allowed_person(db, person_id)
+    assignment = work.get_assignment(db, person_id, assignment_id, lock=True)
     known = db.run(_SAME, client_id=client_id).scalar()
     if known is not None:
         if known != assignment_id:
             raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
-    shown = work.shown_of(db, assignment)
+    shown = work.build_item(db, assignment)
     if assignment.state == "done" and work.is_told(db.study, shown.purpose):
         raise AnnotationError("this item is answered once; its right answer was shown", 409)
     if of_page is not None:
@@ -125,12 +125,12 @@ def count_answers(db: Transaction) -> int:
     return db.scalar(select(func.count()).select_from(Answer)) or 0
 
 
-def current_votes(place: Store | Transaction) -> Iterator[Vote]:
+def get_votes(source: Store | Transaction) -> Iterator[Vote]:
     """Give the current answers one by one, ordered by item, person and image.
 
     Those of items that a person has skipped afterwards are left out, and those of trials.
     """
-    with nullcontext(place) if isinstance(place, Transaction) else place.reading() as db:
+    with nullcontext(source) if isinstance(source, Transaction) else source.reading() as db:
         read = db.connection().execute  # which makes no objects of the rows
         of_item = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
         items, shown = _by_id(read(of_item)), defaultdict(list)

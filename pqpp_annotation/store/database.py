@@ -18,18 +18,18 @@ from pqpp_annotation.store.tables import VERSION, StudyRow, StudyTable
 from pqpp_annotation.store.transactions import BUSY_SECONDS, Store
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
-from pqpp_annotation.study.study import Study, study_of
+from pqpp_annotation.study.study import Study, parse_study
+from pqpp_files.atomic_write import atomic_write
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.databases import open_sqlite
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import write_beside
+from pqpp_files.paths import expand
 
 _CONNECTIONS = 20
 
 
-def url_of(name: str, folder: Path) -> URL:
+def get_url(name: str, folder: Path) -> URL:
     """Return a database's address.
 
     Args:
@@ -40,7 +40,7 @@ def url_of(name: str, folder: Path) -> URL:
         AnnotationError: The variable is not set, or its URL cannot be read.
 
     Example:
-        >>> url_of("postgresql://me@host/mine", Path()), url_of("a.db", Path("/mine"))
+        >>> get_url("postgresql://me@host/mine", Path()), get_url("a.db", Path("/mine"))
         (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
     """
     is_variable = name.startswith("$")
@@ -49,7 +49,7 @@ def url_of(name: str, folder: Path) -> URL:
         raise AnnotationError(f"database: {name} is not set; set it to postgresql://...")
     # A study file may be somebody else's: no other variable's value becomes a path or is shown.
     if "://" not in address and not is_variable:
-        return sqlite_url((folder / expanded(address)).absolute())
+        return sqlite_url((folder / expand(address)).absolute())
     try:
         url = make_url(address)
         is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
@@ -144,7 +144,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
         >>> store.close()
     """
     given = study if isinstance(study, Study) else None
-    url = url_of(given.database, given.root) if given else url_of(os.fspath(study), Path())
+    url = get_url(given.database, given.root) if given else get_url(os.fspath(study), Path())
     # Without a study file the study is known as soon as the database is read.
     store = Store(make_engine(url), cast("Study", given))
     try:
@@ -168,7 +168,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 raise AnnotationError(f"{store.name} has no settings; restore a backup")
             if given is None:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
-                store.study = study_of(row.config, folder)
+                store.study = parse_study(row.config, folder)
             else:
                 config = given.config()
                 for name in _FIXED:
@@ -210,20 +210,20 @@ def create_store(
             ...
         pqpp_annotation.errors.AnnotationError: ...db is there already; name another database, ...
     """
-    url = url_of(study.database, study.root)
+    url = get_url(study.database, study.root)
     if url.get_backend_name() != "sqlite":
         _fill(url, study, items, images)
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
         raise AnnotationError(f"{path} is there already; name another database, or add by --add")
-    with write_beside(path, is_secret=True) as beside:
+    with atomic_write(path, is_secret=True) as beside:
         _fill(sqlite_url(beside), study, items, images)
 
 
 def drop_store(study: Study) -> None:
     """Remove the file of a database that `create_store` has just made."""
-    url = url_of(study.database, study.root)
+    url = get_url(study.database, study.root)
     if url.get_backend_name() == "sqlite":
         Path(str(url.database)).unlink(missing_ok=True)
 
@@ -277,16 +277,16 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         >>> copy.close(), store.close()
         (None, None)
     """
-    place = expanded(path)
+    target = expand(path)
     if not store.is_sqlite:
         raise AnnotationError(f"{store.name} is in PostgreSQL; copy it by pg_dump")
-    if place.exists() and place.samefile(store.name):
+    if target.exists() and target.samefile(store.name):
         raise AnnotationError(f"{path} is the database itself; name another file")
-    with write_beside(place, is_secret=True) as beside:
+    with atomic_write(target, is_secret=True) as beside:
         with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
             old.backup(new)
         with open_sqlite(beside) as copy:
             copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise AnnotationError(f"{store.name} is damaged; go back to an older backup")
-    return place
+    return target

@@ -97,9 +97,9 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         for number, item in enumerate(new, first)
     )
     shown = (
-        {"item_id": number, "position": place, **asdict(image)}
+        {"item_id": number, "position": index, **asdict(image)}
         for number, item in enumerate(new, first)
-        for place, image in enumerate(item.images)
+        for index, image in enumerate(item.images)
     )
     for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
         for part in batches(values):  # rows of a long table are not all laid out at once

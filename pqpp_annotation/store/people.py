@@ -87,8 +87,8 @@ def find_person(db: Transaction, name: str) -> Person | None:
 
 
 @reads
-def everybody(db: Transaction) -> Sequence[Person]:
-    """Return all people, in the order in which they came."""
+def get_people(db: Transaction) -> Sequence[Person]:
+    """Return all people, in the order in which they joined."""
     return db.scalars(select(Person).order_by(Person.id)).all()
 
 
@@ -101,8 +101,8 @@ def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str
 
 
 @writes
-def keep_consent(db: Transaction, person_id: int, text: str = "") -> None:
-    """Keep that a person has agreed, when, and to which text; the first time counts.
+def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
+    """Save when a person consented, and to which text; the first time counts.
 
     Nothing is recorded if there was no text.
     """
@@ -143,7 +143,7 @@ def withdraw_person(
                 "an owner who has decided on items cannot be deleted; use anonymous"
             )
         if person.role == "annotator" and person.reopened is None:
-            _count_places(db, person, -1)
+            _change_counts(db, person, -1)
         of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
         db.execute(delete(Answer).where(of_person))
         db.execute(delete(Assignment).where(own))
@@ -204,11 +204,11 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
         person.stopped = db.now() if decision == "stop" else None
     elif decision in ("refuse", "reopen"):
         person.verdict = "refuse" if decision == "refuse" else person.verdict
-        open_places(db, person)
+        reopen_items(db, person)
     else:
         person.verdict = "accept" if decision == "accept" else ""
         if person.reopened is not None:
-            _count_places(db, person, 1)
+            _change_counts(db, person, 1)
         person.reopened = person.stopped = None
     detail = {"as": decision, "by": by}
     db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
@@ -232,7 +232,7 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
             db.add(Event(person_id=person.id, kind="doubted", created=db.now()))
         elif db.now() >= since[person.id] + _SECOND_LOOK:
             names.append(person.name)
-            open_places(db, person)
+            reopen_items(db, person)
             db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
     return names
 
@@ -293,17 +293,17 @@ def survey_of(db: Transaction, person_id: int) -> Mapping[str, str]:
     return db.scalar(select(Event.detail).where(own)) or {}
 
 
-def open_places(db: Transaction, person: Person) -> None:
-    """Let others do what a person did, and give the person nothing more."""
+def reopen_items(db: Transaction, person: Person) -> None:
+    """Reopen a person's items for others, and assign the person nothing more."""
     person.stopped = person.stopped or db.now()
     if person.reopened is None:
         person.reopened = db.now()
-        _count_places(db, person, -1)
+        _change_counts(db, person, -1)
         held = update(Assignment).where(Assignment.person_id == person.id)
         db.execute(held.where(Assignment.state == "open").values(state="expired"))
 
 
-def _count_places(db: Transaction, person: Person, change: int) -> None:
+def _change_counts(db: Transaction, person: Person, change: int) -> None:
     done = select(Assignment.item_id).where(
         Assignment.person_id == person.id, Assignment.finished.is_not(None)
     )
@@ -317,8 +317,8 @@ def message_to_all(db: Transaction) -> str:
 
 
 @writes
-def say(db: Transaction, message: str, person_id: int | None = None) -> None:
-    """Keep what the owner says to a person, or to everybody; "" takes it back.
+def send_message(db: Transaction, message: str, person_id: int | None = None) -> None:
+    """Save the owner's message to a person or to everybody; "" removes it.
 
     Raises:
         AnnotationError: It is too long.

@@ -21,11 +21,11 @@ from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, s
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.protocol.order import shuffled
+from pqpp_annotation.protocol.order import shuffle
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
+from pqpp_files.atomic_write import naming
 from pqpp_files.errors import in_a_line
-from pqpp_files.write_beside import naming
 
 BUSY_SECONDS = 10
 _KEPT = 500  # orders of people
@@ -70,7 +70,7 @@ class Transaction(orm.Session):
             if len(orders) >= _KEPT:
                 orders.clear()
             items = self.run(_ITEMS, purpose=purpose).scalars()
-            orders[key] = array("q", shuffled(items, self.study.seed, purpose, person_id))
+            orders[key] = array("q", shuffle(items, self.study.seed, purpose, person_id))
         return orders[key]
 
     def now(self) -> int:
@@ -83,8 +83,8 @@ class Transaction(orm.Session):
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-def in_parts(order: array) -> Iterator[list[int]]:
-    """Give an order in growing parts."""
+def to_chunks(order: array) -> Iterator[list[int]]:
+    """Yield an order in growing chunks."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()
@@ -209,11 +209,11 @@ def _joining(
     def joining(step: Step[Arguments, Result]) -> Function[Arguments, Result]:
         @functools.wraps(step)
         def function(
-            place: Store | Transaction, *args: Arguments.args, **kwargs: Arguments.kwargs
+            source: Store | Transaction, *args: Arguments.args, **kwargs: Arguments.kwargs
         ) -> Result:
-            if isinstance(place, Transaction):
-                return step(place, *args, **kwargs)
-            with begin(place) as db:
+            if isinstance(source, Transaction):
+                return step(source, *args, **kwargs)
+            with begin(source) as db:
                 return step(db, *args, **kwargs)
 
         return function

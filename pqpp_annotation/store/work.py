@@ -8,7 +8,7 @@ from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, up
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
-from pqpp_annotation.protocol.order import is_control, shuffled
+from pqpp_annotation.protocol.order import is_control, shuffle
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import person_by_id
 from pqpp_annotation.store.tables import (
@@ -21,7 +21,7 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, in_parts, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, reads, to_chunks, writes, writes_alone
 from pqpp_annotation.study.study import Study
 
 MINUTE = 60_000
@@ -51,8 +51,8 @@ _ANSWERS = select(Answer.item_image_id, Answer.value).where(
 )
 
 
-def allowed_person(db: Transaction, person_id: int) -> Person:
-    """Return a person who may see items.
+def get_allowed_person(db: Transaction, person_id: int) -> Person:
+    """Return a person who may work; raise for anyone else.
 
     Raises:
         AnnotationError: The person has withdrawn, or has not consented.
@@ -65,8 +65,8 @@ def allowed_person(db: Transaction, person_id: int) -> Person:
     return person
 
 
-def own_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bool = False) -> Row:
-    """Return an assignment of a person, with the columns of its table.
+def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bool = False) -> Row:
+    """Return a person's assignment as a row of its table.
 
     Raises:
         AnnotationError: It was given to another, or to nobody.
@@ -82,28 +82,28 @@ def change_assignment(db: Transaction, assignment_id: int, **columns: Any) -> No
     db.run(_CHANGE, assignment=assignment_id, **columns)
 
 
-def content_of(db: Transaction, item_id: int) -> tuple[Row, dict[int, Any]]:
-    """Return what an item shows to everybody: prompt, purpose and detail; images by their ids."""
+def get_content(db: Transaction, item_id: int) -> tuple[Row, dict[int, Any]]:
+    """Return an item's prompt, purpose and detail, and its images by id."""
     rows = db.run(_CONTENT, item=item_id).all()
     return rows[0], {row.id: row for row in rows}
 
 
 @reads
-def shown_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
-    """Return an item that the person was given before, with the answers.
+def get_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
+    """Return an item that was assigned to the person, with the answers.
 
     Raises:
         AnnotationError: It was given to another, or to nobody.
     """
-    allowed_person(db, person_id)
-    return shown_of(db, own_assignment(db, person_id, assignment_id))
+    get_allowed_person(db, person_id)
+    return build_item(db, get_assignment(db, person_id, assignment_id))
 
 
-def shown_of(db: Transaction, assignment: Row) -> ShownItem:
-    """Return what an assignment shows."""
-    item, images = content_of(db, assignment.item_id)
+def build_item(db: Transaction, assignment: Row) -> ShownItem:
+    """Return the item of an assignment."""
+    item, images = get_content(db, assignment.item_id)
     seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
-    shown = {key: images[key] for key in shuffled(images, *seeds)}
+    shown = {key: images[key] for key in shuffle(images, *seeds)}
     return ShownItem(
         assignment=assignment.id,
         prompt=item.prompt,
@@ -111,7 +111,7 @@ def shown_of(db: Transaction, assignment: Row) -> ShownItem:
             ShownImage(key, i.sha256, i.width, i.height, i.frame[3] - i.frame[1])
             for key, i in shown.items()
         ),
-        answers=current_answers(db, assignment.id),
+        answers=get_answers(db, assignment.id),
         purpose=item.purpose,
         detail=item.detail,
         position=assignment.position,
@@ -119,14 +119,14 @@ def shown_of(db: Transaction, assignment: Row) -> ShownItem:
 
 
 @reads
-def shown_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
-    """Return what an item shows: its images by their ids, those beside them by hash."""
-    item, images = content_of(db, item_id)
+def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
+    """Return an item's images by id, and its further images by hash."""
+    item, images = get_content(db, item_id)
     others = db.study.kind.other_images(item.detail)
     return images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
-def current_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
+def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
     """Return image id (None for the item) to what the person says of it now."""
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
@@ -171,7 +171,7 @@ class TrainingState:
 
 
 @reads
-def training_state(db: Transaction, person_id: int) -> TrainingState:
+def get_training(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
     person = person_by_id(db, person_id)
     there = len(db.order(person_id, "training"))
@@ -214,7 +214,7 @@ def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Fe
     Raises:
         AnnotationError: It is another's, no training item, or not answered yet.
     """
-    return _feedback_on(db, own_assignment(db, person_id, assignment_id))
+    return _feedback_on(db, get_assignment(db, person_id, assignment_id))
 
 
 def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
@@ -224,7 +224,7 @@ def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
-    given, agrees = current_answers(db, assignment.id), db.study.kind.agrees
+    given, agrees = get_answers(db, assignment.id), db.study.kind.agrees
     is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
     return is_right, expected
 
@@ -237,7 +237,7 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
     Returns:
         How far the person is now.
     """
-    state, rules = training_state(db, person.id), db.study.training
+    state, rules = get_training(db, person.id), db.study.training
     if state.is_passed or state.done < state.total or not state.tries_left:
         return state
     if state.right >= rules.least * state.total:
@@ -324,7 +324,7 @@ class PersonProgress:
 
 
 @dataclass(frozen=True)
-class WayOn:
+class NextStep:
     """Whether more is given to a person, or why not.
 
     Attributes:
@@ -348,13 +348,13 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
         after: An assignment: what comes behind it, so that a page can fetch ahead.
 
     Returns:
-        None where nothing more is given, which `way_on` explains, or as many are open as a person
-        can hold.
+        None where nothing more is given, which `next_step` explains, or as many are open as a
+        person can hold.
 
     Raises:
         AnnotationError: The person has not consented, or has withdrawn.
     """
-    person = allowed_person(db, person_id)
+    person = get_allowed_person(db, person_id)
     training = end_try(db, person, db.now())
     assignment = None
     if training.is_passed and person.stopped is None:
@@ -364,7 +364,7 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
         left = (n for n in items_of_try(db, person) if n not in given or given[n].state != "done")
         if (item_id := next(left, None)) is not None:
             assignment = given.get(item_id) or _reserve(db, person_id, item_id)
-    return None if assignment is None else shown_of(db, assignment)
+    return None if assignment is None else build_item(db, assignment)
 
 
 @writes
@@ -374,9 +374,9 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     Raises:
         AnnotationError: It is another's, or a training item.
     """
-    allowed_person(db, person_id)
-    assignment = own_assignment(db, person_id, assignment_id, lock=True)
-    if content_of(db, assignment.item_id)[0].purpose == "training":
+    get_allowed_person(db, person_id)
+    assignment = get_assignment(db, person_id, assignment_id, lock=True)
+    if get_content(db, assignment.item_id)[0].purpose == "training":
         raise AnnotationError("a training item cannot be skipped; answer it", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
@@ -389,13 +389,13 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
     Raises:
         AnnotationError: The item was not given to the person.
     """
-    item_id = own_assignment(db, allowed_person(db, person_id).id, assignment_id).item_id
+    item_id = get_assignment(db, get_allowed_person(db, person_id).id, assignment_id).item_id
     detail = {"item": item_id, "text": text.replace("\0", "").strip()}
     db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
 
 
 @reads
-def past_items(db: Transaction, person_id: int) -> Sequence[Row]:
+def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
     """Return assignment, prompt, state and end of what a person was given, the latest first."""
     query = select(
         Assignment.id.label("assignment"), Item.prompt, Assignment.state, Assignment.finished
@@ -405,8 +405,8 @@ def past_items(db: Transaction, person_id: int) -> Sequence[Row]:
 
 
 @reads
-def progress_of(db: Transaction, person_id: int) -> PersonProgress:
-    """Return how far a person and the study are."""
+def get_progress(db: Transaction, person_id: int) -> PersonProgress:
+    """Return the progress of a person and of the study."""
     person, items = person_by_id(db, person_id), count_items(db)
     places = db.study.people_per_item
     done, skipped, controls, work = db.run(_PROGRESS, person=person_id, places=places).one()
@@ -424,29 +424,29 @@ def progress_of(db: Transaction, person_id: int) -> PersonProgress:
 
 
 @reads
-def way_on(db: Transaction, person_id: int) -> WayOn:
-    """Say whether more is given to a person, and else why not; reserves nothing."""
+def next_step(db: Transaction, person_id: int) -> NextStep:
+    """Return whether a person gets another item, or why not; reserves nothing."""
     person, now = person_by_id(db, person_id), db.now()
-    training = training_state(db, person_id)
+    training = get_training(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
-        return WayOn("screened_out")
+        return NextStep("screened_out")
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
     is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
     if finished and is_over:
-        return WayOn("complete")
+        return NextStep("complete")
     if held or not training.is_passed:
-        return WayOn("work")
+        return NextStep("work")
     if db.run(_PAUSED).scalar() is not None:
-        return WayOn("paused")
+        return NextStep("paused")
     if _choose(db, person) is not None:
-        return WayOn("work")
+        return NextStep("work")
     if person.role == "annotator":
         about = {"person": person_id, "places": db.study.people_per_item, "now": now}
         if (free := db.run(_RESERVED, **about).scalar()) is not None:
-            return WayOn("waiting", -(-(free - now) // MINUTE))
-    return WayOn("complete" if finished else "quota_full")
+            return NextStep("waiting", -(-(free - now) // MINUTE))
+    return NextStep("complete" if finished else "quota_full")
 
 
 def _most_items(db: Transaction, person: Person) -> int | None:
@@ -464,7 +464,7 @@ def _is_over(db: Transaction, person: Person) -> bool:
 
 
 def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None:
-    behind = -1 if after is None else own_assignment(db, person.id, after).position
+    behind = -1 if after is None else get_assignment(db, person.id, after).position
     if _is_over(db, person):
         db.run(_ENDED, person=person.id)
         return None
@@ -475,7 +475,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
             continue
         if assignment.expires > db.now():
             return assignment
-        purpose = content_of(db, assignment.item_id)[0].purpose
+        purpose = get_content(db, assignment.item_id)[0].purpose
         if purpose != "work" or is_free(db, person, assignment):
             change_assignment(db, assignment.id, expires=reserved_until(db))
             return assignment
@@ -491,29 +491,29 @@ def _choose(db: Transaction, person: Person) -> int | None:
     if person.role == "owner":
         return None
     if person.role == "control":
-        return _first_unseen(db, person, "control")
+        return _find_unseen(db, person, "control")
     place = db.run(_PLACE, person=person.id).scalar_one()
     most = _most_items(db, person)
     if most is not None and place >= most:
         return None
     if person.role == "trial":
-        work = _first_unseen(db, person, "work")
+        work = _find_unseen(db, person, "work")
         if work is None:
-            return _first_unseen(db, person, "control")
+            return _find_unseen(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        parts = in_parts(db.order(person.id, "work"))
+        parts = to_chunks(db.order(person.id, "work"))
         free = ((part, set(db.run(_FREE, part=part, **about).scalars())) for part in parts)
         work = next((item for part, items in free for item in part if item in items), None)
     study = db.study
     rules = ((study.checks.every, "check"), (study.control.every, "control"))
     for every, purpose in rules if work is not None else ():
         if is_control(place, every, study.seed, person.id, purpose):
-            work = _first_unseen(db, person, purpose) or work
+            work = _find_unseen(db, person, purpose) or work
     return work
 
 
-def _first_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
+def _find_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
     given = set(db.run(_GIVEN, person=person.id).scalars())
     order = db.order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in given), None)

@@ -20,8 +20,8 @@ SIGNS = ("width", "height", "red", "green", "blue", "contrast", "sharpness")
 _TOLD, _FOLDS, _RIDGE = 0.75, 5, 1.0
 
 
-def models_told_apart(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
-    """Say how surely, and by what, models are told apart without looking at what is shown.
+def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
+    """Return how well models can be identified without looking at the images.
 
     Two models at a time, a ridge regression on `SIGNS`, the width and height of the image within
     its bars, mean colours, contrast and the mean step between neighbouring pixels, is fitted to
@@ -33,7 +33,7 @@ def models_told_apart(images: Mapping[str, Sequence[CheckedImage]], copies: Copi
         copies: What people are shown.
     """
     signs = {
-        model: np.array([_signs_of(image, copies) for image in some[:MOST]])
+        model: np.array([_compute_signs(image, copies) for image in some[:MOST]])
         for model, some in images.items()
         if len(some) >= FEWEST
     }
@@ -48,7 +48,7 @@ def models_told_apart(images: Mapping[str, Sequence[CheckedImage]], copies: Copi
     )
 
 
-def _signs_of(image: CheckedImage, copies: Copies) -> list[float]:
+def _compute_signs(image: CheckedImage, copies: Copies) -> list[float]:
     left, top, right, bottom = np.clip(image.frame, 0, 1)  # of what is seen
     shown = np.asarray(open_image(copies.read(image.shown)), float)
     grey = shown.mean(axis=2)

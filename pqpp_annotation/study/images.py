@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.study import Study
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.images import FORMATS, image_header, open_image
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.table_formats import batches
-from pqpp_files.write_beside import write_whole
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -169,30 +169,30 @@ class Copies:
         self._folder = folder
         self._new: list[str] = []
 
-    def place(self, shown: str) -> Path:
-        """Return where the copy with a hash lies."""
+    def get_path(self, shown: str) -> Path:
+        """Return the path of the copy with a hash."""
         return self._folder / shown[:2] / shown
 
     def read(self, shown: str) -> bytes | None:
         """Return a copy; None where it is not there, or is no longer what it was."""
         try:
-            content = self.place(shown).read_bytes()
+            content = self.get_path(shown).read_bytes()
         except OSError:
             return None
         return content if hashlib.sha256(content).hexdigest() == shown else None
 
     def write(self, shown: str, content: bytes) -> None:
         """Keep a copy."""
-        place = self.place(shown)
-        if not place.exists() or self.read(shown) is None:
+        path = self.get_path(shown)
+        if not path.exists() or self.read(shown) is None:
             self._new.append(shown)
-            write_whole(place, content)
+            write_whole(path, content)
 
     def take_back(self) -> None:
         """Remove what was written since this was made, and folders that are empty then."""
         for shown in self._new:
-            self.place(shown).unlink(missing_ok=True)
-        for folder in (*{self.place(shown).parent for shown in self._new}, self._folder):
+            self.get_path(shown).unlink(missing_ok=True)
+        for folder in (*{self.get_path(shown).parent for shown in self._new}, self._folder):
             with contextlib.suppress(OSError):  # another copy is there
                 folder.rmdir()
 
@@ -201,10 +201,10 @@ MOST_BYTES = 30_000_000
 
 
 @contextlib.contextmanager
-def checked_images(
+def check_images(
     names: Iterable[str], place_of: Callable[[str], Path], study: Study
 ) -> Iterator[dict[str, CheckedImage]]:
-    """Open, hash and copy images; the copies are taken back where what is done with them fails.
+    """Open, hash and copy images; remove the copies if the block fails.
 
     Args:
         names: Of the images.
@@ -219,9 +219,9 @@ def checked_images(
             says how many more there are.
 
     Example:
-        >>> from pqpp_annotation.study.study import study_of
-        >>> study = study_of({"name": "mine", "kind": "rating"})
-        >>> with checked_images(["a.png"], Path("nowhere").joinpath, study):
+        >>> from pqpp_annotation.study.study import parse_study
+        >>> study = parse_study({"name": "mine", "kind": "rating"})
+        >>> with check_images(["a.png"], Path("nowhere").joinpath, study):
         ...     pass
         Traceback (most recent call last):
             ...
@@ -229,12 +229,12 @@ def checked_images(
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
-    copies = copies_of(study)
+    copies = get_copies(study)
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             for part in batches(names):  # what waits in a pool takes memory
-                checks = pool.map(lambda name: _checked(place_of(name), study, copies), part)
+                checks = pool.map(lambda name: _check(place_of(name), study, copies), part)
                 checked |= zip(part, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
@@ -247,13 +247,13 @@ def checked_images(
         raise
 
 
-def copies_of(study: Study) -> Copies:
-    """Return the folder of the copies that people are shown."""
+def get_copies(study: Study) -> Copies:
+    """Return the folder of the copies that annotators see."""
     return Copies(study.root / f"{study.name}-shown")
 
 
-def _checked(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
-    """Return what is known of an image once it is copied, or what is wrong with it."""
+def _check(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
+    """Copy an image and return its record, or what is wrong with it."""
     try:
         if not path.is_file():
             return f"no such file {path}"
@@ -263,11 +263,11 @@ def _checked(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
         content = path.read_bytes()
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
-    return copied(content, seen_from(study.root, path.absolute()), study, copies)
+    return copy_image(content, get_relative_path(study.root, path.absolute()), study, copies)
 
 
-def copied(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
-    """Keep the copy of an image, and return what is known of it, or what is wrong with it."""
+def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
+    """Copy an image, and return its record, or what is wrong with it."""
     found = blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found
@@ -276,8 +276,8 @@ def copied(content: bytes, location: str, study: Study, copies: Copies) -> Check
     return image
 
 
-def seen_from(folder: Path, path: str | os.PathLike[str]) -> str:
-    """Return a path as the study file names it."""
-    absolute, base = expanded(path).absolute(), folder.absolute()
+def get_relative_path(folder: Path, path: str | os.PathLike[str]) -> str:
+    """Return a path relative to the study file's folder, if it is inside."""
+    absolute, base = expand(path).absolute(), folder.absolute()
     inside = absolute.is_relative_to(base)
     return str(absolute.relative_to(base) if inside else absolute)

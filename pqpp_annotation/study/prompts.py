@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.study.blindness import models_told_apart
-from pqpp_annotation.study.images import CheckedImage, checked_images, copies_of, seen_from
+from pqpp_annotation.study.blindness import check_blindness
+from pqpp_annotation.study.images import CheckedImage, check_images, get_copies, get_relative_path
 from pqpp_annotation.study.sources import ADDRESS, fetch_images
-from pqpp_annotation.study.study import Study, read_study, study_of
+from pqpp_annotation.study.study import Study, parse_study, read_study
 from pqpp_datasets.own_benchmark.options import FLAGS
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded, inside_of
+from pqpp_files.atomic_write import folder_to_itself, write_whole
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand, join_inside
 from pqpp_files.read_table import Table, read_table
-from pqpp_files.write_beside import folder_to_itself, write_whole
 
 REFERENCE = "reference"
 _PURPOSES = ("training", "check", "control")
@@ -91,9 +91,9 @@ def read_items(
     table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
 
     def where(row: _Row) -> str:  # a search from the beginning of the file: for errors alone
-        return table.place_of(int(row[_ROW]))
+        return table.locate(int(row[_ROW]))
 
-    rows = _rows_of(study, table, where)
+    rows = _read_rows(study, table, where)
     by_prompt: dict[str, list[_Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
@@ -109,12 +109,12 @@ def read_items(
             seen.add(key)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(ADDRESS.match, names), study.root / f"{study.name}-images")
-    folder = study.root / expanded(study.image_dir or "")
+    folder = study.root / expand(study.image_dir or "")
 
-    def place_of(name: str) -> Path:
-        return fetched.get(name) or inside_of(folder, name)
+    def find_image(name: str) -> Path:
+        return fetched.get(name) or join_inside(folder, name)
 
-    with checked_images(names, place_of, study) as images:
+    with check_images(names, find_image, study) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
         for own in by_prompt.values():
@@ -147,7 +147,7 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
     ]
 
 
-def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
+def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
     # Which say what is missing.
     table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
@@ -170,7 +170,7 @@ def _rows_of(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
                 raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; write yes or no")
         if "prompt_id" not in table:
             # Of the text, so that a table that is added later means the same prompts by it.
-            row["prompt_id"] = f"p-{sha256_of_parts([row['prompt']])[:12]}"
+            row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
             raise AnnotationError(f"{where(row)}: prompt_id is empty; name it, or leave it out")
         rows.append(row)
@@ -202,11 +202,11 @@ def _item(
         for row in rows
     )
     has_answer = purpose in ("training", "check")
-    expected = _expected(study, rows, where) if has_answer else {}
+    expected = _read_expected(study, rows, where) if has_answer else {}
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
-def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, Any]:
+def _read_expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, Any]:
     """Return the right answers of a training item, by the name of the image or "" for the item."""
     expected = {}
     for row in rows if study.kind.about_image else rows[:1]:
@@ -214,7 +214,7 @@ def _expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, An
         if not cell:
             raise AnnotationError(f"{where(row)}: expected is empty; give the right answer")
         try:
-            value = study.kind.expected(cell, study.task)
+            value = study.kind.to_answer(cell, study.task)
         except AnnotationError as error:
             raise AnnotationError(f"{where(row)}: {error}") from None
         expected[row["image"] if study.kind.about_image else ""] = value
@@ -266,20 +266,20 @@ def make_study(
     """
     from pqpp_annotation.store.database import create_store, drop_store
 
-    place = expanded(path)
-    if place.suffix not in (".yaml", ".yml"):
+    target = expand(path)
+    if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: a study file is written; name it like study.yaml")
     # A run that fails takes back copies, which are none of another's.
-    with folder_to_itself(place.parent):
-        if place.exists():
+    with folder_to_itself(target.parent):
+        if target.exists():
             raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
-        stem = place.stem if place.stem != "study" else place.absolute().parent.name
+        stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         given = {"name": name, "kind": kind, "database": f"{name}.db"}
-        given["prompts"] = seen_from(place.parent, file)
+        given["prompts"] = get_relative_path(target.parent, file)
         if image_dir is not None:
-            given["image_dir"] = seen_from(place.parent, image_dir)
-        study = study_of(given | settings, place.parent)
+            given["image_dir"] = get_relative_path(target.parent, image_dir)
+        study = parse_study(given | settings, target.parent)
         with read_items(study, os.fspath(file)) as (items, images):
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
@@ -289,17 +289,17 @@ def make_study(
             for one in (one for item in items for one in item.images):
                 if one.model and not one.is_reference:
                     by_model.setdefault(one.model, []).append(known[one.sha256])
-            if told := models_told_apart(by_model, copies_of(study)):
+            if told := check_blindness(by_model, get_copies(study)):
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", told)
             try:
                 create_store(study, items, images, is_first=True)
-                write_whole(place, _yaml_of(study))
+                write_whole(target, _format_yaml(study))
             except AnnotationError:  # the database may be another's
                 raise
             except BaseException:
                 drop_store(study)
                 raise
-    return read_study(place)
+    return read_study(target)
 
 
 def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
@@ -333,7 +333,7 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
         return add_items(store, items, images)
 
 
-def _yaml_of(study: Study) -> str:
+def _format_yaml(study: Study) -> str:
     """Return a study file, each setting below its line of explanation."""
     import yaml
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.write_beside import write_beside, write_whole
+from pqpp_files.atomic_write import atomic_write, write_whole
+from pqpp_files.hashes import hash_parts
 
 _AT_ONCE = 8
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
@@ -31,30 +31,30 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         >>> fetch_images([], Path("images"))
         {}
     """
-    places = {url: folder / sha256_of_parts([url])[:32] for url in addresses}
-    if not places:
+    paths = {url: folder / hash_parts([url])[:32] for url in addresses}
+    if not paths:
         return {}
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        reasons = list(pool.map(_fetched, places.items()))
+        reasons = list(pool.map(_download, paths.items()))
     faults = [fault for fault in reasons if fault]
     if faults:
         with contextlib.suppress(OSError):  # what was fetched stays for the next try
             folder.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
         raise AnnotationError(f"{faults[0]}; try again, or correct the table{more}")
-    return places
+    return paths
 
 
-def _fetched(pair: tuple[str, Path]) -> str | None:
+def _download(pair: tuple[str, Path]) -> str | None:
     """Fetch an image where it is not there; return what went wrong."""
     from pqpp_hub.pull import download
 
-    address, place = pair
-    if place.exists():
+    address, path = pair
+    if path.exists():
         return None
     try:
-        with write_beside(place) as beside:
+        with atomic_write(path) as beside:
             download(address, beside)
     except (OSError, ValueError) as error:
         shown = re.sub("//[^/]*@", "//", address)  # without a password

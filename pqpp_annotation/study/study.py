@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import TaskKind, task_kind
+from pqpp_annotation.kinds import TaskKind, get_task_kind
 from pqpp_datasets.own_benchmark.options import BEST, MIN_KAPPA, MIN_REFERENCE_SHARE
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -30,8 +30,8 @@ class Control(Options):
         count: How many prompts are drawn as control items; None where the table marks them.
     """
 
-    every: int = option(6, "one control item in N", least=2)
-    count: int | None = option(None, "control items drawn by the seed", least=1)
+    every: int = option(6, "one control item in N", ge=2)
+    count: int | None = option(None, "control items drawn by the seed", ge=1)
 
 
 @dataclass(kw_only=True)
@@ -44,9 +44,9 @@ class TrainingRules(Options):
         least: The share of right answers that passes.
     """
 
-    tries: int = option(2, "tries at the comprehension check", least=1)
-    items: int | None = option(None, "training items of a try", least=1)
-    least: float = option(0.8, "share of right answers that passes", least=0, below=1.000001)
+    tries: int = option(2, "tries at the comprehension check", ge=1)
+    items: int | None = option(None, "training items of a try", ge=1)
+    least: float = option(0.8, "share of right answers that passes", ge=0, lt=1.000001)
 
 
 @dataclass(kw_only=True)
@@ -59,8 +59,8 @@ class Checks(Options):
         feedback: Whether people are told the right answer, as in the practice.
     """
 
-    every: int = option(10, "one item in N is a check", least=2)
-    most_wrong: int = option(2, "after more wrong answers nobody's votes are used", least=0)
+    every: int = option(10, "one item in N is a check", ge=2)
+    most_wrong: int = option(2, "after more wrong answers nobody's votes are used", ge=0)
     feedback: bool = option(False, "tell the right answer after each")
 
 
@@ -82,15 +82,15 @@ class Payment(Options):
         least_seconds: A finished item counts as no less, however fast it was done.
     """
 
-    per_item: float = option(0.0, "for each finished item", least=0)
-    per_hour: float = option(0.0, "for each active hour", least=0)
+    per_item: float = option(0.0, "for each finished item", ge=0)
+    per_hour: float = option(0.0, "for each active hour", ge=0)
     currency: str = option("EUR", "of the amounts")
-    most_minutes: float = option(10.0, "most active time of an item", above=0)
-    least_seconds: float = option(0.0, "least active time of a finished item", least=0)
+    most_minutes: float = option(10.0, "most active time of an item", gt=0)
+    least_seconds: float = option(0.0, "least active time of a finished item", ge=0)
 
 
 @dataclass(kw_only=True)
-class WayOut(Options):
+class CompletionLink(Options):
     """Where a person goes, and with which code, to be known by a recruiting site."""
 
     url: str | None = option(None, "address to return to")
@@ -104,7 +104,7 @@ class WayOut(Options):
 
 
 @dataclass(kw_only=True)
-class Completion(WayOut):
+class Completion(CompletionLink):
     """The ways out: `url` and `code` are those of a person who has finished.
 
     Attributes:
@@ -113,9 +113,9 @@ class Completion(WayOut):
         withdrawn: Of who left.
     """
 
-    screened_out: WayOut | None = option(None)
-    quota_full: WayOut | None = option(None)
-    withdrawn: WayOut | None = option(None)
+    screened_out: CompletionLink | None = option(None)
+    quota_full: CompletionLink | None = option(None)
+    withdrawn: CompletionLink | None = option(None)
 
 
 @dataclass(kw_only=True)
@@ -132,10 +132,10 @@ class Study(Options):
         seed: From which all random orders come.
 
     Example:
-        >>> study = study_of({"name": "mine", "kind": "rating"})
+        >>> study = parse_study({"name": "mine", "kind": "rating"})
         >>> study.people_per_item, study.control.every, study.kind.name
         (3, 6, 'rating')
-        >>> study_of({"name": "mine", "kind": "rating", "people_per_itm": 2})
+        >>> parse_study({"name": "mine", "kind": "rating", "people_per_itm": 2})
         Traceback (most recent call last):
             ...
         pqpp_annotation.errors.AnnotationError: unknown option `people_per_itm` ...
@@ -152,26 +152,26 @@ class Study(Options):
     image_column: str = option("image", "column of the images' names or addresses")
     database: str = option("study.db", "its path, or $NAME of a variable with a URL")
     language: str | None = option(None, "of the pages, like de; the browser's if empty")
-    people_per_item: int = option(3, "annotators per item", least=1)
-    reservation_minutes: float = option(30.0, "an item left open goes to others", above=0)
-    items_per_person: int | None = option(None, "items of a sitting, controls too", least=1)
-    minutes_per_person: float | None = option(None, "a sitting ends after these", above=0)
-    reopen_after: int | None = option(20, least=1)
-    fastest_seconds: float | None = option(None, "an item done in less is too fast", above=0)
-    image_size: int | None = option(768, "pixels of a side of all images; null: as files", least=16)
+    people_per_item: int = option(3, "annotators per item", ge=1)
+    reservation_minutes: float = option(30.0, "an item left open goes to others", gt=0)
+    items_per_person: int | None = option(None, "items of a sitting, controls too", ge=1)
+    minutes_per_person: float | None = option(None, "a sitting ends after these", gt=0)
+    reopen_after: int | None = option(20, ge=1)
+    fastest_seconds: float | None = option(None, "an item done in less is too fast", gt=0)
+    image_size: int | None = option(768, "pixels of a side of all images; null: as files", ge=16)
     fit: str = option("pad", "how an image fills its square", choices=("pad", "crop"))
     control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
     training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
     checks: Checks = option(Checks(), "every, most_wrong, feedback; of items that the table marks")
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
-    best: int = option(BEST, "annotators a prompt that count", least=1)
+    best: int = option(BEST, "annotators a prompt that count", ge=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
     payment: Payment | None = option(
         None, "per_item, per_hour, currency, most_minutes, least_seconds"
     )
     completion: Completion | None = None
     survey: dict[str, str] = option({}, "asked once at the end: a question, and its choices or []")
-    seed: int = option(0, "seed of all random orders", least=0, below=2**63)
+    seed: int = option(0, "seed of all random orders", ge=0, lt=2**63)
     task: dict[str, str] = option({}, "settings of the kind of task")
     folder: str = option(".", "where the study file is")
 
@@ -194,7 +194,7 @@ class Study(Options):
     @cached_property
     def kind(self) -> TaskKind:
         """The kind of task, as its settings make it."""
-        return task_kind(self.kind_name).variant(self.task)
+        return get_task_kind(self.kind_name).variant(self.task)
 
     @property
     def root(self) -> Path:
@@ -223,17 +223,17 @@ def read_study(path: str | os.PathLike[str]) -> Study:
             ...
         pqpp_annotation.errors.AnnotationError: ...study.yaml: `people_per_item` is 0; it ...
     """
-    place = expanded(path)
+    target = expand(path)
     hint = "; a study file is made by pqpp annotate init"
-    given = read_yaml(place, hint, hint, AnnotationError)
+    given = read_yaml(target, hint, hint, AnnotationError)
     try:
-        return study_of(given, place.parent)
+        return parse_study(given, target.parent)
     except AnnotationError as error:
         raise AnnotationError(f"{path}: {error}") from None
 
 
-def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
-    """Return the study that plain settings describe, those of a file or of a database.
+def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
+    """Parse the settings of a study, from a file or a database.
 
     Args:
         given: The settings, named as in the study file.
@@ -243,7 +243,7 @@ def study_of(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> 
         AnnotationError: A setting is unknown, impossible or missing.
 
     Example:
-        >>> study_of({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
+        >>> parse_study({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
         2
     """
     free: dict[str, Any] = {name: given.get(name) or {} for name in ("task", "survey")}

@@ -10,11 +10,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.access import item_of_session
+from pqpp_annotation.store.access import get_session_item
 from pqpp_annotation.store.items import keep_copy
 from pqpp_annotation.store.tables import Asset
-from pqpp_annotation.store.work import shown_images
-from pqpp_annotation.study.images import CheckedImage, copied
+from pqpp_annotation.store.work import get_images
+from pqpp_annotation.study.images import CheckedImage, copy_image
 from pqpp_annotation.web.security import LOG
 from pqpp_annotation.web.site import Here
 
@@ -39,10 +39,10 @@ class Scripts(StaticFiles):
 def image_file(visit: Here, assignment: int, name: str) -> Response:
     """Send an image of an item that was given to who asks, by what the person's page calls it."""
     with visit.store.reading() as db:
-        asked = item_of_session(db, visit.session, assignment)
+        asked = get_session_item(db, visit.session, assignment)
         if asked is None:
             raise HTTPException(401, "open your link again")
-        images = {} if asked.item_id is None else shown_images(db, asked.item_id)
+        images = {} if asked.item_id is None else get_images(db, asked.item_id)
     name_of = visit.site.sessions.image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
@@ -54,21 +54,21 @@ def send_image(visit: Here, image: Asset) -> Response:
     """Send the copy of an image, no more than the copy."""
     content = visit.site.copies.read(image.shown)
     if content is None:
-        content, media_type = _copied_again(visit, image)
+        content, media_type = _restore(visit, image)
     else:
         media_type = image.media_type
     kept = {"Cache-Control": "private, max-age=31536000, immutable"}
     return Response(content, media_type=media_type, headers=kept)
 
 
-def _copied_again(visit: Here, image: Asset) -> tuple[bytes, str]:
+def _restore(visit: Here, image: Asset) -> tuple[bytes, str]:
     """Return a copy that was lost."""
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "it is lost, or no longer what the study was made with"
     with contextlib.suppress(OSError):
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == image.sha256:
-        copy = copied(content, image.location, visit.study, visit.site.copies)
+        copy = copy_image(content, image.location, visit.study, visit.site.copies)
     if isinstance(copy, str):
         LOG.error("%s: %s", path, copy)
         raise HTTPException(404, "This image was lost or changed.")

@@ -7,16 +7,16 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.protocol.completion import finish_of
-from pqpp_annotation.store.access import Limit, check_link, is_known, redeem_link
-from pqpp_annotation.store.people import keep_consent, withdraw_person
+from pqpp_annotation.protocol.completion import get_finish
+from pqpp_annotation.store.access import Limit, check_link, has_joined, redeem_link
+from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
 from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
 
 Outside = Annotated[str, Field(default="", max_length=100)]
 
 
-class Ids(BaseModel):
+class RecruiterIds(BaseModel):
     """The ids that recruiting sites put behind a link; all else there is ignored."""
 
     PROLIFIC_PID: Outside
@@ -27,12 +27,12 @@ class Ids(BaseModel):
     hitId: Outside
     participant_id: Outside
 
-    def given(self) -> dict[str, str]:
-        """Return those that there are."""
-        return self.model_dump(include=set(Ids.model_fields), exclude_defaults=True)
+    def as_dict(self) -> dict[str, str]:
+        """Return the ids that are set."""
+        return self.model_dump(include=set(RecruiterIds.model_fields), exclude_defaults=True)
 
 
-class JoinForm(Ids):
+class JoinForm(RecruiterIds):
     """What the page of an invitation sends."""
 
     csrf: str
@@ -70,11 +70,11 @@ def _count(visit: Here, limit: Limit, *keys: str) -> None:
 
 
 @pages.get("/join/{token}")
-def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Response:
+def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
     link = _link(visit, token)
-    is_known(visit.store, link, ids.given())  # or is told that the id is missing
-    page = visit.render("join.html", ids=ids.given(), is_shared=link.is_shared, role=link.role)
+    has_joined(visit.store, link, ids.as_dict())  # or is told that the id is missing
+    page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
     return visit.mark_browser(page)
 
 
@@ -82,12 +82,12 @@ def invitation_page(visit: Here, token: str, ids: Annotated[Ids, Query()]) -> Re
 def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
     """Sign in by a link."""
     visit.check_csrf(form.csrf)
-    link, ids = _link(visit, token), form.given()
-    if link.is_shared and not is_known(visit.store, link, ids):
+    link, ids = _link(visit, token), form.as_dict()
+    if link.is_shared and not has_joined(visit.store, link, ids):
         _count(visit, visit.site.new_people, str(link.id), visit.address)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
-        keep_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
+        save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
     return visit.sign_in(home(person), person, link.id)
 
 
@@ -101,7 +101,7 @@ def sign_in_page(visit: Here) -> Response:
 def sign_out(visit: Here) -> Response:
     """Go."""
     visit.leave()
-    return visit.go("/sign-in")
+    return visit.redirect("/sign-in")
 
 
 @pages.get("/consent")
@@ -114,8 +114,8 @@ def consent_page(visit: Here) -> Response:
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    keep_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent))
-    return visit.go("/work")
+    save_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent))
+    return visit.redirect("/work")
 
 
 @pages.get("/withdraw")
@@ -129,8 +129,8 @@ def withdraw_page(visit: Here) -> Response:
 def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
     """Leave with the answers or without."""
     person = visit.person()
-    finish = finish_of(visit.store, person, "withdrawn")  # before all that says who it was is gone
-    people = visit.site.watch.look(fresh=True).people
+    finish = get_finish(visit.store, person, "withdrawn")  # before all that says who it was is gone
+    people = visit.site.watch.get_overview(fresh=True).people
     pay = next((row.pay for row in people if row.id == person.id), None)
     earned = {"for_items": pay.for_items, "for_hours": pay.for_hours} if pay else None
     left = withdraw_person(visit.store, person.id, mode, earned)

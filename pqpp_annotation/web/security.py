@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.write_beside import folder_to_itself, write_whole
+from pqpp_files.atomic_write import folder_to_itself, write_whole
 
 LOG = logging.getLogger("pqpp_annotation.web")
 

@@ -26,15 +26,15 @@ from uvicorn.supervisors import Multiprocess
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
-from pqpp_annotation.store.access import all_links, keep_url, kept_url
+from pqpp_annotation.store.access import get_links, keep_url, server_url
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
-from pqpp_annotation.web.site import PACKAGE, Here, Site, Visit
+from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
+from pqpp_files.atomic_write import is_full
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.write_beside import is_full
 
 
 def create_app(
@@ -65,7 +65,7 @@ def create_app(
     @app.get("/")
     def start(visit: Here) -> Response:
         """Go where the person begins."""
-        return visit.go(joining.home(visit.person()))
+        return visit.redirect(joining.home(visit.person()))
 
     @app.get("/health")
     def health() -> dict[str, str]:
@@ -80,36 +80,36 @@ def create_app(
 def _add_errors(app: FastAPI) -> None:
     """Show every error in one line: as JSON to a script, as a page to a person."""
 
-    def tell(request: Request, status: int, line: str) -> Response:
-        visit = Visit(request)
+    def respond(request: Request, status: int, line: str) -> Response:
+        visit = PageRequest(request)
         line = visit.language.gettext(line)
         if visit.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
         return visit.render("problem.html", status, line=line, path=visit.path)
 
     @app.exception_handler(AnnotationError)
-    def known(request: Request, error: AnnotationError) -> Response:
+    def handle_study_error(request: Request, error: AnnotationError) -> Response:
         if error.status == 503:  # it names the database, which is nobody's business but the log's
             LOG.error("%s", error)
             line = gettext_noop("the study cannot be reached just now; try again")
-            return tell(request, error.status, line)
-        return tell(request, error.status, str(error))
+            return respond(request, error.status, line)
+        return respond(request, error.status, str(error))
 
     @app.exception_handler(RequestValidationError)
-    def malformed(request: Request, error: RequestValidationError) -> Response:
+    def handle_bad_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:])
-        return tell(request, 422, f"{where}: {first['msg']}")
+        return respond(request, 422, f"{where}: {first['msg']}")
 
     @app.exception_handler(StarletteHTTPException)
     def http(request: Request, error: HTTPException) -> Response:
-        path, line = Visit(request).path, str(error.detail)
+        path, line = PageRequest(request).path, str(error.detail)
         if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
             page = (error.headers or {}).get("X-Page", "/sign-in")
-            return Visit(request).go(page)
+            return PageRequest(request).redirect(page)
         if line == "Not Found":
             line = gettext_noop("There is no such page.")
-        response = tell(request, error.status_code, line)
+        response = respond(request, error.status_code, line)
         response.headers.update(error.headers or {})
         return response
 
@@ -118,12 +118,12 @@ def _add_errors(app: FastAPI) -> None:
         if not is_full(error):
             raise error
         LOG.error("%s", error)
-        return tell(request, 507, gettext_noop("its disk is full"))
+        return respond(request, 507, gettext_noop("its disk is full"))
 
     @app.exception_handler(Exception)
-    def defect(request: Request, error: Exception) -> Response:
+    def handle_defect(request: Request, error: Exception) -> Response:
         # The trace goes to the log, by the server; the person keeps the answer in the browser.
-        return tell(request, 500, gettext_noop("something went wrong there"))
+        return respond(request, 500, gettext_noop("something went wrong there"))
 
 
 TLS = """\
@@ -211,12 +211,12 @@ def serve(
         place = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
         address = f"{scheme}://{place}:{port}{root}"
-        before = kept_url(store)
+        before = server_url(store)
         known = urlsplit(before).hostname
         if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
             keep_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
-        if (now := kept_url(store)) != before and all_links(store):
+        if (now := server_url(store)) != before and get_links(store):
             sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])

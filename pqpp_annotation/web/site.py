@@ -10,13 +10,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
-from pqpp_annotation.languages.language import Language, languages_of, wanted_language
-from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.languages.language import Language, choose_language, read_languages
+from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.owner.words import Words, number, percent
-from pqpp_annotation.store.access import DAYS, Limit, end_session, person_of_session, start_session
+from pqpp_annotation.store.access import DAYS, Limit, end_session, get_session_person, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
-from pqpp_annotation.study.images import copies_of
+from pqpp_annotation.study.images import get_copies
 from pqpp_annotation.web.security import Sessions, is_loopback
 from pqpp_files.render_page import page_templates
 
@@ -36,8 +36,8 @@ class Site:
         self.sessions = Sessions(secret, study.name)
         self.bad_links = Limit(store, "wrong links", count=20, seconds=600)
         self.new_people = Limit(store, "new people", count=60, seconds=600)
-        self.copies = copies_of(study)
-        self.words, self.watch = Words(study), Watch(store)
+        self.copies = get_copies(study)
+        self.words, self.watch = Words(study), StudyMonitor(store)
         self.templates = page_templates(
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
@@ -47,14 +47,14 @@ class Site:
         self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
         self.title = study.title or study.task.get("question") or gettext_noop("Judge images")
         self.templates.globals |= {"study": study}
-        self.languages = languages_of(study.root)
+        self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             place = f"languages/{study.language}.po"
             raise AnnotationError(f"language: no texts are in {study.language}; write {place}")
 
 
-class Visit:
-    """A request: who asks, and what is answered."""
+class PageRequest:
+    """A request to the study's site, with its person and session."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -75,7 +75,7 @@ class Visit:
         if self.study.language:
             return self.site.languages[self.study.language.lower()]
         wanted = self.request.headers.get("Accept-Language", "")
-        return wanted_language(wanted, self.site.languages)
+        return choose_language(wanted, self.site.languages)
 
     @property
     def csrf(self) -> str:
@@ -96,7 +96,7 @@ class Visit:
         Raises:
             HTTPException: Nobody is signed in, or the session was ended.
         """
-        person = self.signed_in = person_of_session(db or self.store, self.session)
+        person = self.signed_in = get_session_person(db or self.store, self.session)
         if person is None:
             raise HTTPException(401, "open your link again")
         return person
@@ -137,8 +137,8 @@ class Visit:
         html = page.render(**about, **values)
         return self._keeping(HTMLResponse(html, status), self.session)
 
-    def go(self, path: str) -> Response:
-        """Send the browser to a page of the study, named as the routes name it."""
+    def redirect(self, path: str) -> Response:
+        """Redirect the browser to a page of the study."""
         return RedirectResponse(self.root + path, 303)
 
     @property
@@ -150,7 +150,7 @@ class Visit:
         """Start a session of a person, by a link, and go to a page."""
         self.leave()
         start_session(self.store, self.session, person.id, invitation_id)
-        return self._keeping(self.go(path), self.session)
+        return self._keeping(self.redirect(path), self.session)
 
     def leave(self) -> None:
         """End the session, here and wherever else its cookie is, and begin one of nobody."""
@@ -193,11 +193,11 @@ class Visit:
         return f"__Host-{name}" if self.is_secure else name
 
 
-async def _visit(request: Request) -> Visit:
-    return Visit(request)
+async def _visit(request: Request) -> PageRequest:
+    return PageRequest(request)
 
 
-Here = Annotated[Visit, Depends(_visit)]
+Here = Annotated[PageRequest, Depends(_visit)]
 
 
 def from_own_page(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:

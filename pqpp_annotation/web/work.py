@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, finish_of
+from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import keep_survey, message_to_all, survey_of
@@ -24,7 +24,7 @@ Told = Annotated[str, Body(max_length=1000)]
 pages = APIRouter()
 
 
-class AnswerSent(BaseModel):
+class AnswerBody(BaseModel):
     """An answer as the page's script sends it.
 
     `image` is what the page calls it, None where the answer is about the item.
@@ -44,7 +44,7 @@ def work_page(visit: Here, assignment: int | None = None) -> Response:
     kind = visit.study.kind
     with visit.store.reading() as db:
         person = visit.worker(db)
-        shown = None if assignment is None else work.shown_item(db, person.id, assignment)
+        shown = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
             state=_state(visit, db, person, shown),
@@ -60,9 +60,9 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
         "study": visit.study.name,
         "kind": visit.study.kind.name,
         "who": _who(person),
-        "task": None if shown is None else ShownTask(visit, person, shown).for_page(),
-        "progress": asdict(work.progress_of(db, person.id)),
-        "training": asdict(work.training_state(db, person.id)),
+        "task": None if shown is None else TaskPage(visit, person, shown).for_page(),
+        "progress": asdict(work.get_progress(db, person.id)),
+        "training": asdict(work.get_training(db, person.id)),
     }
 
 
@@ -86,19 +86,19 @@ def earlier_task(visit: Here, assignment: int) -> Response:
     """Tell an item that the person was given before."""
     with visit.store.reading() as db:
         person = visit.worker(db)
-        return JSONResponse(_state(visit, db, person, work.shown_item(db, person.id, assignment)))
+        return JSONResponse(_state(visit, db, person, work.get_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
 def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
     person = visit.worker()
-    shown = work.shown_item(visit.store, person.id, assignment)
+    shown = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.training_feedback(visit.store, person.id, assignment)
-    training = work.training_state(visit.store, person.id)
+    training = work.get_training(visit.store, person.id)
     return {
         "is_right": is_right,
-        "expected": ShownTask(visit, person, shown).answers(expected),
+        "expected": TaskPage(visit, person, shown).answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -106,12 +106,12 @@ def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
 
 
 @pages.post("/api/answers")
-def take_answer(visit: Here, sent: AnswerSent) -> Response:
+def take_answer(visit: Here, sent: AnswerBody) -> Response:
     """Keep an answer."""
 
     def of_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
-        task = ShownTask(visit, person, shown)
-        return task.image_id(sent.image), task.kept(sent.value)
+        task = TaskPage(visit, person, shown)
+        return task.image_id(sent.image), task.to_stored(sent.value)
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
     with visit.store.writing() as db:
@@ -142,8 +142,8 @@ def take_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> 
 def history_page(visit: Here) -> Response:
     """Show what was answered."""
     person = visit.worker()
-    progress = work.progress_of(visit.store, person.id)
-    earlier = work.past_items(visit.store, person.id)
+    progress = work.get_progress(visit.store, person.id)
+    earlier = work.get_past_items(visit.store, person.id)
     return visit.render("history.html", earlier=earlier, progress=progress)
 
 
@@ -152,13 +152,13 @@ def thanks_page(visit: Here) -> Response:
     """Show the end, or that there is more."""
     person = visit.worker()
     visit.site.watch.notice()
-    progress = work.progress_of(visit.store, person.id)
-    way = work.way_on(visit.store, person.id)
+    progress = work.get_progress(visit.store, person.id)
+    way = work.next_step(visit.store, person.id)
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     if out == "complete" and visit.study.survey and not survey_of(visit.store, person.id):
         return visit.render("survey.html")
-    finish = finish_of(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
+    finish = get_finish(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
@@ -166,7 +166,7 @@ def thanks_page(visit: Here) -> Response:
 def take_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
     """Keep what a person says at the end."""
     keep_survey(visit.store, visit.worker().id, answers)
-    return visit.go("/thanks")
+    return visit.redirect("/thanks")
 
 
 def _who(person: Person) -> str:
@@ -174,7 +174,7 @@ def _who(person: Person) -> str:
     return f"{person.id}-{person.created}"
 
 
-class ShownTask:
+class TaskPage:
     """An item as a person's page knows it: images have names that tell nothing, in no order.
 
     Args:
@@ -212,14 +212,14 @@ class ShownTask:
             "prompt": shown.prompt,
             "images": images,
             "answers": self.answers(shown.answers),
-            "detail": self._kind.shown_detail(shown.detail, self._url),
-            "settings": study.kind.shown_settings(study.task, self._visit.language.gettext),
+            "detail": self._kind.detail_for_page(shown.detail, self._url),
+            "settings": study.kind.settings_for_page(study.task, self._visit.language.gettext),
         }
 
     def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
         """Return answers as JSON can hold them: "item" for the one about the item."""
         return {
-            "item" if image is None else self._names[image]: self._kind.for_page(value, self._names)
+            "item" if image is None else self._names[image]: self._kind.to_page(value, self._names)
             for image, value in answers.items()
         }
 
@@ -227,6 +227,6 @@ class ShownTask:
         """Return the id of an image that the page names; 0, which is none, of an unknown name."""
         return None if name is None else self._ids.get(name, 0)
 
-    def kept(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return an answer as it is kept."""
-        return self._kind.of_page(value, self._ids)
+    def to_stored(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Convert an answer to its stored form."""
+        return self._kind.from_page(value, self._ids)

@@ -15,7 +15,7 @@ from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import no_constant, parse_json
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.hashes import hash_parts
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
@@ -119,8 +119,8 @@ class Chat(abc.ABC):
         """
         ledger, key = self.budget.ledger, ""
         if ledger.path:
-            key = sha256_of_parts([self.url, json.dumps(request.body(self.name))])
-        with ledger.held():
+            key = hash_parts([self.url, json.dumps(request.body(self.name))])
+        with ledger.locked():
             kept = ledger.replies.get(key)
         if kept:
             reply = Reply(**kept)
@@ -146,7 +146,7 @@ class Chat(abc.ABC):
         return ((self._about(one), self.budget.most(one, self.name)) for one in requests)
 
     def _about(self, request: Request) -> str:
-        return sha256_of_parts([self.name, request.system, request.about or request.text])[:16]
+        return hash_parts([self.name, request.system, request.about or request.text])[:16]
 
     @abc.abstractmethod
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
@@ -188,7 +188,7 @@ class Budget:
         Raises:
             ServiceError: They would.
         """
-        with self.ledger.held():
+        with self.ledger.locked():
             kept = Counter(one.get("about") for one in self.ledger.lines if "reply" in one)
             prices = []
             for about, most in asked:
@@ -207,11 +207,11 @@ class Budget:
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
-    def enter(self, most: float, **told: str) -> int:
+    def enter(self, max_cost: float, **told: str) -> int:
         """Note one call in the ledger, or raise if it may cost more than is left."""
-        with self.ledger.held():
-            self._check(1, most)
-            return self.ledger.enter(most, **told)
+        with self.ledger.locked():
+            self._check(1, max_cost)
+            return self.ledger.enter(max_cost, **told)
 
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Note what a call did cost: its tokens by the reply's own count, else by a guess.
@@ -254,7 +254,7 @@ MOST_TOLD = 20
 """The likeliest first tokens in which an answer is looked for: the most that endpoints tell."""
 
 
-def chances_of(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
+def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
     """Return the probability of each answer: that of all tokens that spell it, in any case.
 
     Args:
@@ -262,7 +262,7 @@ def chances_of(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> d
         answers: In small letters.
 
     Example:
-        >>> chances_of([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
+        >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
         {'yes': 0.7, 'no': 0.0}
     """
     chances = dict.fromkeys(answers, 0.0)
@@ -273,24 +273,24 @@ def chances_of(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> d
     return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
 
 
-def spoken(text: str) -> str:
-    r"""Return what a model says after it has thought aloud.
+def get_text(text: str) -> str:
+    r"""Return a reply without the model's thinking.
 
     Example:
-        >>> spoken("<think>A cat?</think>\n\nYes"), spoken("<think>A cat")
+        >>> get_text("<think>A cat?</think>\n\nYes"), get_text("<think>A cat")
         ('Yes', '<think>A cat')
     """
     return re.sub(r"^\s*<think>.*?</think>\s*", "", text, count=1, flags=re.DOTALL)
 
 
-def json_of(text: str) -> Any:
-    r"""Return the JSON value that a reply is, also between the fences of a code block.
+def parse_reply(text: str) -> Any:
+    r"""Parse a reply as JSON, also inside a fenced code block.
 
     Raises:
         ValueError: It is none.
 
     Example:
-        >>> json_of('```json\n{"a": 1}\n```')
+        >>> parse_reply('```json\n{"a": 1}\n```')
         {'a': 1}
     """
     text = text.strip()

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pqpp_backbones.errors import ServiceError
+from pqpp_files.atomic_write import folder_to_itself
 from pqpp_files.foreign.json_values import no_constant, parse_json
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import folder_to_itself
+from pqpp_files.paths import expand
 
 _BEGINS = b'{"call": '  # of each line
 
@@ -31,7 +31,7 @@ class Ledger:
 
     Example:
         >>> ledger = Ledger()
-        >>> with ledger.held():
+        >>> with ledger.locked():
         ...     first, second = ledger.enter(1.0), ledger.enter(1.0)
         >>> ledger.settle(first, 0.25)
         >>> len(ledger.lines), ledger.spent
@@ -39,7 +39,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = None if path is None else expanded(path)
+        self.path = None if path is None else expand(path)
         self.lines: list[dict[str, Any]] = []
         self.replies: dict[str, Any] = {}
         self.spent = 0.0
@@ -47,7 +47,7 @@ class Ledger:
         self._threads = threading.RLock()
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Keep other threads and processes out, and know what they have written; not nested.
 
         Raises:
@@ -76,17 +76,17 @@ class Ledger:
                 self._at += len(whole)
             yield
 
-    def enter(self, most: float, **told: Any) -> int:
+    def enter(self, max_cost: float, **told: Any) -> int:
         """Note a call that will be made, with the most that it may cost; return its number.
 
-        Within a block of `held`, so that what was checked there is still so.
+        Within a block of `locked`, so that what was checked there is still so.
         """
-        self._write({"call": len(self.lines), "most": most, **told})
+        self._write({"call": len(self.lines), "most": max_cost, **told})
         return len(self.lines) - 1
 
     def settle(self, call: int, paid: float, **told: Any) -> None:
         """Note what a call did cost."""
-        with self.held():
+        with self.locked():
             self._write({"call": call, "paid": paid, **told})
 
     def _write(self, line: dict[str, Any]) -> None:

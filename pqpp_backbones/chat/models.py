@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, chances_of, spoken
+from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, get_text, to_probs
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.images import open_image
-from pqpp_files.options.option import Options, fields_of, option
+from pqpp_files.options.option import Options, get_fields, option
 from pqpp_files.options.recipe import build_recipe
 from pqpp_files.visible import visible
 
@@ -70,7 +70,7 @@ def _reply(answers: Sequence[str], completion: Any) -> Reply:
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, of which some are thoughts
         content = "".join(str(part.get("text") or "") for part in content)
-    text, refusal = spoken(content), message.get("refusal")
+    text, refusal = get_text(content), message.get("refusal")
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
@@ -80,7 +80,7 @@ def _reply(answers: Sequence[str], completion: Any) -> Reply:
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)
         top = first["top_logprobs"]
-        chances = top and chances_of([(t["token"], float(t["logprob"])) for t in top], answers)
+        chances = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
         chances = None
     return Reply(text, asked, said, chances)
@@ -142,8 +142,8 @@ class InProcess(Chat):
         if request.answers:
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
-            chances = chances_of(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(spoken(text), asked, int(tokens.shape[1]) - asked, chances)
+            chances = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
+        reply = Reply(get_text(text), asked, int(tokens.shape[1]) - asked, chances)
         self.budget.settle(call, request, reply, self.name)
         return reply
 
@@ -187,12 +187,12 @@ def open_in_process(
     from pqpp_backbones.pretrained import load_model
 
     what = "model of images and text" if sees else "model that chats"
-    loaded = load_model(name, _SEEING if sees else _class_of, what, device, dtype)
-    revision = f"{loaded.told.name}@{loaded.told.revision}"
+    loaded = load_model(name, _SEEING if sees else _get_class, what, device, dtype)
+    revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return InProcess(loaded.model, loaded.processor, revision, budget)
 
 
-def _class_of(config: Any) -> str:
+def _get_class(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
     sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
@@ -219,8 +219,8 @@ class ChatOptions(Options):
 
     chat_url: str | None = option(None, metavar="URL")
     chat_model: str | None = option(None, metavar="NAME")
-    most_calls: int | None = option(None, "the most calls", above=0, goes_with="chat_model")
-    most_money: float | None = option(None, metavar="SUM", above=0, goes_with="chat_model")
+    most_calls: int | None = option(None, "the most calls", gt=0, goes_with="chat_model")
+    most_money: float | None = option(None, metavar="SUM", gt=0, goes_with="chat_model")
     prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
     ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")
 
@@ -231,7 +231,7 @@ class ChatOptions(Options):
         Args:
             chat_model: Which model is asked if no variable tells.
         """
-        told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in fields_of(cls)}
+        told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
         given = {name: text for name, text in told.items() if text}
         return build_recipe(cls, {"chat_model": chat_model, **given})
 

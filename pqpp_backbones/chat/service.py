@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import openai
 
-from pqpp_backbones.chat.chat import Budget, json_of
+from pqpp_backbones.chat.chat import Budget, parse_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.visible import visible
 
@@ -83,7 +83,9 @@ class Service:
         except httpx2.InvalidURL:
             raise ServiceError(address) from None
 
-    def ask(self, path: str, body: Mapping[str, Any], most: float, **told: str) -> tuple[Any, int]:
+    def ask(
+        self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
+    ) -> tuple[Any, int]:
         """Return what is answered, as JSON, and the number of the call in the ledger.
 
         The client asks again where the service is busy or cut off. What it refuses by name is left
@@ -92,7 +94,7 @@ class Service:
         Args:
             path: Below the address, as `/chat/completions`.
             body: What is sent, as JSON.
-            most: What a try may cost.
+            max_cost: What a try may cost.
             told: What the ledger notes with each try, as the key by which it finds the answer.
 
         Raises:
@@ -100,8 +102,8 @@ class Service:
                 the budget does not allow one.
         """
         while True:
-            sent = self._allowed(body)
-            self._wire.now.most, self._wire.now.told = most, told
+            sent = self._drop_refused(body)
+            self._wire.now.most, self._wire.now.told = max_cost, told
             try:
                 answer = self._client.post(
                     path, cast_to=httpx2.Response, body=sent, options={"headers": self._headers}
@@ -127,16 +129,16 @@ class Service:
         text = self._hidden(answer.text)
         try:
             if not text.startswith(("data:", "event:", ":")):
-                return json_of(text), self._wire.now.call
+                return parse_reply(text), self._wire.now.call
             whole = httpx2.Response(200, text=text)
             streamed = openai.Stream[Any](cast_to=object, response=whole, client=self._client)
-            return _joined(streamed), self._wire.now.call
+            return _join_parts(streamed), self._wire.now.call
         except openai.APIError as error:
             raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
-    def _allowed(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def _drop_refused(self, body: Mapping[str, Any]) -> dict[str, Any]:
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
             sent["max_completion_tokens"] = body["max_tokens"]
@@ -146,9 +148,9 @@ class Service:
             sent["top_logprobs"] = FEW
         return sent
 
-    def _leave_out(self, sent: Mapping[str, Any], said: str) -> bool:
+    def _leave_out(self, sent: Mapping[str, Any], reply: str) -> bool:
         """Note, and tell once, what of a request is refused by name; return whether anything is."""
-        named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", said)}
+        named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", reply)}
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
             named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}
         for name in sorted(named - self.refused):
@@ -197,7 +199,7 @@ class _Wire(httpx2.Client):
         )
 
 
-def _joined(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _join_parts(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the completion that the parts of a stream make up."""
     said: dict[str, Any] = {"content": "", "refusal": ""}
     whole: dict[str, Any] = {"choices": []}

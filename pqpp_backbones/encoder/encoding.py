@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pqpp_backbones.encoder.pretrained import longest_input
-from pqpp_backbones.encoder.tokens import encode, length_sorted, padded
+from pqpp_backbones.encoder.pretrained import get_max_length
+from pqpp_backbones.encoder.tokens import batch_by_length, encode, pad
 from pqpp_backbones.pretrained import check_ids
 
 STATES_LENGTH = 96
@@ -21,7 +21,7 @@ def as_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tens
     >>> as_batch([[5, 6], [7]], pad_id=0)["attention_mask"].tolist()
     [[1, 1], [1, 0]]
     """
-    ids, mask = padded(rows, pad_id)
+    ids, mask = pad(rows, pad_id)
     return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
 
 
@@ -74,13 +74,13 @@ def layer_means(
         mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
         return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
 
-    most = longest_input(model)
+    most = get_max_length(model)
     length = STATES_LENGTH if most is None else min(STATES_LENGTH, most)
     rows = encode(tokenizer, prompts, length)
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
     layers_of = _in_batches(model, means, shape, rows, pad_id, 128, progress)
-    return {layer: layers_of[:, place] for place, layer in enumerate(layers)}
+    return {layer: layers_of[:, index] for index, layer in enumerate(layers)}
 
 
 @torch.inference_mode()
@@ -96,7 +96,7 @@ def _in_batches(
     """Return what a function makes of batches of encoded prompts, an array of a shape a prompt."""
     outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
-    batches = length_sorted([len(row) for row in encoded], batch_size)
+    batches = batch_by_length([len(row) for row in encoded], batch_size)
     if progress:
         from tqdm.auto import tqdm
 

@@ -16,7 +16,7 @@ from transformers import (
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer, loading
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.hashes import hash_parts
 
 # What transformers calls an encoder's table of learned positions.
 _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
@@ -94,7 +94,7 @@ def _reads_text(config: Any) -> bool:
     return type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
 
 
-def word_pieces_of(encoder: Any, tokenizer: Any) -> list[str]:
+def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
     """Return an encoder's word pieces by their numbers, for what keeps a vector of each.
 
     Raises:
@@ -116,13 +116,13 @@ def word_pieces_of(encoder: Any, tokenizer: Any) -> list[str]:
     return sorted(numbers, key=numbers.__getitem__)
 
 
-def longest_input(encoder: nn.Module) -> int | None:
-    """Return how many tokens an encoder's learned positions allow, None where they have no end.
+def get_max_length(encoder: nn.Module) -> int | None:
+    """Return the most tokens that an encoder accepts, None if unlimited.
 
     >>> from transformers import BertConfig
     >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
     ...                   num_attention_heads=2, max_position_embeddings=40)
-    >>> longest_input(AutoModel.from_config(tiny))
+    >>> get_max_length(AutoModel.from_config(tiny))
     40
     """
     lengths = []
@@ -145,7 +145,7 @@ def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
     Raises:
         ModelError: the encoder does not take so many.
     """
-    most = longest_input(encoder)
+    most = get_max_length(encoder)
     if max_length is None:
         return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
     if most is not None and max_length > most:
@@ -177,7 +177,7 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
 
 def weights_sha256(encoder: nn.Module) -> str:
     """Return the SHA-256 of an encoder's weights: states of another one mean something else."""
-    return sha256_of_parts(
+    return hash_parts(
         part
         for name, tensor in sorted(encoder.state_dict().items())
         for part in (name, tensor.detach().to(torch.float32).cpu().numpy().tobytes())

@@ -27,13 +27,11 @@ def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list
     return encoded["input_ids"]
 
 
-def padded(
-    rows: Sequence[Sequence[int]], pad_id: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return token ids, padded on the right to the longest row, and their mask.
 
     Example:
-        >>> ids, mask = padded([[5, 6], [7]], pad_id=0)
+        >>> ids, mask = pad([[5, 6], [7]], pad_id=0)
         >>> ids.tolist(), mask.tolist()
         ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
     """
@@ -44,15 +42,15 @@ def padded(
     return ids, filled.astype(np.int64)
 
 
-def length_sorted(
+def batch_by_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_A_BATCH
 ) -> list[NDArray[np.int64]]:
-    """Cut rows into batches of like length, the longest first: memory runs out at once or never.
+    """Batch rows by length, the longest first: memory runs out at once or never.
 
     A batch has at most so many rows, and so many tokens when it is padded.
 
     Example:
-        >>> [batch.tolist() for batch in length_sorted([1, 9, 2], 2)]
+        >>> [batch.tolist() for batch in batch_by_length([1, 9, 2], 2)]
         [[1, 2], [0]]
     """
     order = np.argsort(-np.asarray(lengths), kind="stable")

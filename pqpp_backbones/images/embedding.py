@@ -37,15 +37,15 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
 
 def embed_tokens(backbone: Any, **inputs: torch.Tensor) -> torch.Tensor:
     """Return the features of tokenized prompts, `(prompts, size)`."""
-    return pooled(backbone.get_text_features(**inputs))
+    return get_features(backbone.get_text_features(**inputs))
 
 
 def embed_pixels(backbone: Any, pixel_values: torch.Tensor) -> torch.Tensor:
     """Return the features of prepared images, `(images, size)`."""
-    return pooled(backbone.get_image_features(pixel_values=pixel_values))
+    return get_features(backbone.get_image_features(pixel_values=pixel_values))
 
 
-def pooled(output: Any) -> torch.Tensor:
+def get_features(output: Any) -> torch.Tensor:
     """Return the features that `get_text_features` gives, a tensor or an output that holds it."""
     return output if isinstance(output, torch.Tensor) else output.pooler_output
 
@@ -65,8 +65,8 @@ def feature_size(config: Any) -> int:
     return getattr(text, "projection_size", text.hidden_size) + vision.hidden_size
 
 
-def tokens_of(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, torch.Tensor]:
-    """Return the tokens of prompts as a CLIP-like model was trained to get them.
+def tokenize(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, torch.Tensor]:
+    """Tokenize prompts as a CLIP-like model expects.
 
     SigLIP was trained on prompts padded to the full length, so they are padded so here.
     """
@@ -82,8 +82,8 @@ def tokens_of(processor: Any, prompts: Sequence[str], config: Any) -> dict[str, 
     return {name: encoded[name] for name in names}
 
 
-def pixels_of(processor: Any, images: Sequence[Any]) -> torch.Tensor:
-    """Return images, whatever `open_image` takes, prepared for the model."""
+def to_pixels(processor: Any, images: Sequence[Any]) -> torch.Tensor:
+    """Convert images, anything that `open_image` accepts, to model inputs."""
     opened = [open_image(image) for image in images]
     return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
 
@@ -94,9 +94,9 @@ def try_embedding(backbone: Any, processor: Any) -> None:
     embed_images(backbone, processor, [np.zeros((8, 8, 3), np.uint8)], 1)
 
 
-def placed_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
+def move_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
     """Return the tokens of prompts on the model's device, all of which it knows."""
-    tokens = tokens_of(processor, prompts, backbone.config)
+    tokens = tokenize(processor, prompts, backbone.config)
     check_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
     return {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
 
@@ -106,10 +106,10 @@ def embed_prompts(
 ) -> NDArray[np.float32]:
     """Return the text features of prompts."""
 
-    def embedded(some: Sequence[str]) -> torch.Tensor:
-        return embed_tokens(backbone, **placed_tokens(backbone, processor, some))
+    def embed_batch(some: Sequence[str]) -> torch.Tensor:
+        return embed_tokens(backbone, **move_tokens(backbone, processor, some))
 
-    return in_batches(prompts, embedded, batch_size)
+    return in_batches(prompts, embed_batch, batch_size)
 
 
 def embed_images(
@@ -119,13 +119,13 @@ def embed_images(
     # SigLIP 2 of any shape is told which patches are there, and how they lie.
     names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
-    def embedded(some: Sequence[Any]) -> torch.Tensor:
+    def embed_batch(some: Sequence[Any]) -> torch.Tensor:
         prepared = processor.image_processor(list(map(open_image, some)), return_tensors="pt")
         inputs = {name: prepared[name].to(backbone.device) for name in names if name in prepared}
         inputs["pixel_values"] = inputs["pixel_values"].to(backbone.dtype)
-        return pooled(backbone.get_image_features(**inputs))
+        return get_features(backbone.get_image_features(**inputs))
 
-    return in_batches(images, embedded, batch_size)
+    return in_batches(images, embed_batch, batch_size)
 
 
 @torch.inference_mode()

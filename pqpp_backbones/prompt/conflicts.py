@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import any_of, read_lines, read_word_lists
+from pqpp_backbones.prompt.word_lists import any_word, read_lines, read_word_lists
 
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
 """A pattern of the colours that things are known by."""
@@ -37,7 +37,7 @@ def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     lines = read_lines(__file__, "usual_colours.txt")
     usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
     names = "|".join(sorted(usual, key=len, reverse=True))
-    after = any_of(read_word_lists(__file__, "grammar.txt")["after"])
+    after = any_word(read_word_lists(__file__, "grammar.txt")["after"])
     ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
     return usual, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"
@@ -45,12 +45,12 @@ def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     )
 
 
-def conflicts_in(text: str) -> list[Conflict]:
-    """Return the colours that things of a text of small letters have not, in order.
+def find_conflicts(text: str) -> list[Conflict]:
+    """Find unusual colours of things in a lower-case text, in order.
 
-    >>> [found[0::3] for found in conflicts_in("a red apple beside a blue banana")]
+    >>> [found[0::3] for found in find_conflicts("a red apple beside a blue banana")]
     [('blue banana', 'yellow')]
-    >>> conflicts_in("an orange tiger with blue stripes")[0].words
+    >>> find_conflicts("an orange tiger with blue stripes")[0].words
     'tiger with blue stripes'
     """
     if _COLOUR_WORDS.isdisjoint(re.findall(r"[a-z]+", text)):

@@ -13,7 +13,7 @@ from pqpp_backbones.prompt.word_lists import read_lines
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import parse_json
 
-Taken = dict[str, list[str]]
+Removed = dict[str, list[str]]
 """What was taken away of a prompt, by kind, and as ``unwanted`` what it does not want."""
 
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
@@ -67,30 +67,30 @@ _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
-def take_settings(text: str, taken: Taken) -> str:
+def cut_settings(text: str, removed: Removed) -> str:
     """Take away what a web interface writes below a prompt: a negative prompt and settings."""
     for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
         match = pattern.search(text)
         if match and text[: match.start()].strip():
-            taken[kind] += _parts_of(match[1]) if kind == "unwanted" else [match[0].strip()]
+            removed[kind] += _split(match[1]) if kind == "unwanted" else [match[0].strip()]
             text = text[: match.start()]
     return text
 
 
-def _parts_of(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def take_command(text: str, taken: Taken) -> str:
+def cut_command(text: str, removed: Removed) -> str:
     """Take away what calls the program, ``/imagine prompt:``, and who sent it, ``- @someone``."""
     match = _COMMAND.match(text)
     if match and match.end() < len(text):
-        taken["command"].append(match[0].strip())
+        removed["command"].append(match[0].strip())
         text = text[match.end() :]
-    return taking(_SENDER, text, taken["command"])
+    return remove(_SENDER, text, removed["command"])
 
 
-def take_request_body(text: str, taken: Taken) -> str:
+def cut_request_body(text: str, removed: Removed) -> str:
     """Take the prompts out of the JSON that is sent to a service."""
     if not text.lstrip().startswith('{"'):
         return text
@@ -100,45 +100,45 @@ def take_request_body(text: str, taken: Taken) -> str:
         return text
     if not isinstance(prompt := body.get("prompt"), str):
         return text
-    taken["command"].append(text.strip())
-    taken["unwanted"] += _parts_of(str(body.get("negative_prompt") or ""))
+    removed["command"].append(text.strip())
+    removed["unwanted"] += _split(str(body.get("negative_prompt") or ""))
     return prompt
 
 
-def take_flags(text: str, taken: Taken) -> str:
+def cut_flags(text: str, removed: Removed) -> str:
     """Take away flags with their values; what follows ``--no`` goes to what is not wanted."""
-    taken["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _parts_of(match[1])]
+    removed["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _split(match[1])]
     for pattern in (_WITHOUT, _FLAG):
-        text = taking(pattern, text, taken["flag"], " ")
+        text = remove(pattern, text, removed["flag"], " ")
     return text
 
 
-def take_networks(text: str, taken: Taken) -> str:
+def cut_networks(text: str, removed: Removed) -> str:
     """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
-    text = taking(_NETWORK, text, taken["extra network"], " ")
-    text = taking(_WILDCARD, text, taken["wildcard"], " ")
-    return taking(_SCORE, text, taken["quality"], " ")
+    text = remove(_NETWORK, text, removed["extra network"], " ")
+    text = remove(_WILDCARD, text, removed["wildcard"], " ")
+    return remove(_SCORE, text, removed["quality"], " ")
 
 
-def take_markdown(text: str, taken: Taken) -> str:
+def cut_markdown(text: str, removed: Removed) -> str:
     """Take away marks of markdown; the words that they mark stay, pictures and struck words go."""
     plain = _STRUCK.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", text)))
     plain = _LINE.sub("", plain)
     plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
     if plain == text or not plain.strip():
         return text
-    taken["markdown"].append(text.strip())
+    removed["markdown"].append(text.strip())
     return plain
 
 
-def take_addresses(text: str, taken: Taken) -> str:
+def cut_addresses(text: str, removed: Removed) -> str:
     """Take away addresses of images and pages."""
-    taken["url"] += [address.strip("<>()") for address in _ADDRESS.findall(text)]
+    removed["url"] += [address.strip("<>()") for address in _ADDRESS.findall(text)]
     return _ADDRESS.sub(" ", text)
 
 
-def take_parts(text: str, taken: Taken) -> str:
-    """Join parts with weights, ``hot dog::2 stand``; a part of negative weight is not wanted."""
+def cut_parts(text: str, removed: Removed) -> str:
+    """Join weighted parts, ``hot dog::2 stand``; drop those with negative weight."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
         return text
@@ -146,12 +146,12 @@ def take_parts(text: str, taken: Taken) -> str:
     for part, weight in zip(pieces[::2], [*pieces[1::2], None], strict=True):
         if part.strip(" ,"):
             is_wanted = not weight or float(weight) >= 0
-            (wanted if is_wanted else taken["unwanted"]).append(part.strip(" ,"))
-    taken["weight"].append("::")
+            (wanted if is_wanted else removed["unwanted"]).append(part.strip(" ,"))
+    removed["weight"].append("::")
     return ", ".join(wanted)
 
 
-def take_weights(text: str, taken: Taken) -> str:
+def cut_weights(text: str, removed: Removed) -> str:
     """Take away marks of weight and schedules; of alternatives the first stays.
 
     Single round brackets are an aside in prose: they stay, unless another mark is there. What is
@@ -163,41 +163,41 @@ def take_weights(text: str, taken: Taken) -> str:
         plain = plain.replace(mark, stand_in)
     # Where all is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
-        plain = taking(_JOINED, plain, marks, ", ")
-    plain = taking(_LAST_WEIGHT, plain, marks) if plain != text else plain
-    plain = _inside_out((_BRACKETS,), plain, marks, _scheduled)
-    plain = _inside_out((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
-    plain = _inside_out((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
-    plain = taking(_OPEN_WEIGHTED, plain, marks, r"\1")
-    plain = taking(_PLUSSES, plain, marks)
+        plain = remove(_JOINED, plain, marks, ", ")
+    plain = remove(_LAST_WEIGHT, plain, marks) if plain != text else plain
+    plain = _cut_nested((_BRACKETS,), plain, marks, _resolve_schedule)
+    plain = _cut_nested((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
+    plain = _cut_nested((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
+    plain = remove(_OPEN_WEIGHTED, plain, marks, r"\1")
+    plain = remove(_PLUSSES, plain, marks)
     if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
-        plain = taking(_ROUND, plain, marks)
+        plain = remove(_ROUND, plain, marks)
     if plain == text:
         return text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(stand_in, mark[1])
         marks = [marked.replace(stand_in, mark) for marked in marks]
-    taken["weight"] += marks or [mark for mark in _ESCAPED if mark in text]
+    removed["weight"] += marks or [mark for mark in _ESCAPED if mark in text]
     return plain
 
 
-def _scheduled(match: re.Match[str]) -> str:
+def _resolve_schedule(match: re.Match[str]) -> str:
     """Return what a schedule begins with: ``cat`` of ``[cat:dog:0.5]`` and of ``[cat|dog]``."""
     first = match[1].split("|")[0]
     schedule = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
     return schedule[1] if schedule else first
 
 
-def read_tags(text: str, taken: Taken) -> str:
+def read_tags(text: str, removed: Removed) -> str:
     """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
-    text = taking(_TAG, text, taken["tag"], r"\1 \2")
-    return taking(_UNDERSCORES, text, taken["tag"], lambda match: match[0].replace("_", " "))
+    text = remove(_TAG, text, removed["tag"], r"\1 \2")
+    return remove(_UNDERSCORES, text, removed["tag"], lambda match: match[0].replace("_", " "))
 
 
 Instead = str | Callable[[re.Match[str]], str]
 
 
-def taking(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
+def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
     """Put something in the place of each match; what was there is told, of many words ``…``."""
 
     def take(match: re.Match[str]) -> str:
@@ -209,21 +209,21 @@ def taking(pattern: re.Pattern[str], text: str, marks: list[str], instead: Inste
     return pattern.sub(take, text)
 
 
-def _inside_out(
+def _cut_nested(
     patterns: tuple[re.Pattern[str], ...], text: str, marks: list[str], instead: Instead
 ) -> str:
     for _ in range(_MOST_NESTED):
         before = text
         for pattern in patterns:
-            text = taking(pattern, text, marks, instead)
+            text = remove(pattern, text, marks, instead)
         if text == before:
             break
     return text
 
 
-FRAME = (take_request_body, take_settings, take_command, take_flags)
+FRAME = (cut_request_body, cut_settings, cut_command, cut_flags)
 """What takes away what stands around a whole prompt, in order."""
 SYNTAX = (
-    take_networks, take_markdown, take_addresses, take_parts, take_weights, read_tags,
+    cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
 )  # fmt: skip
 """What takes away marks inside a prompt; the words that they mark stay."""

@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 from itertools import groupby, islice
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.numbers import places_of_numbers
-from pqpp_backbones.prompt.quoted import places_of_texts
+from pqpp_backbones.prompt.numbers import find_numbers
+from pqpp_backbones.prompt.quoted import find_texts
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
 # Several words that are one; of any other word the data say what it is.
@@ -32,7 +32,7 @@ _AN = re.compile(r"(?!(?:uni|use|euro|one|ufo|ukul))[aeiou]|8|11\b|18\b|hour|hon
 _MOST, _MOST_ATOMS = 64, 200
 
 
-class LeftOut(NamedTuple):
+class Omission(NamedTuple):
     """A word or phrase of a prompt: its place, and the prompt without it."""
 
     phrase: str
@@ -53,7 +53,7 @@ class _Token(NamedTuple):
 _Edit = tuple[int, int, str]
 
 
-def leave_one_out(content: str, typed: str | None = None) -> list[LeftOut]:
+def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     """Give each word or phrase that can be left out of a prompt, in order, 64 at most.
 
     A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
@@ -74,15 +74,15 @@ def leave_one_out(content: str, typed: str | None = None) -> list[LeftOut]:
     things = list(_things(tokens))
     found = []
     for first, last, edits in sorted(_cuts(content, tokens, things))[:_MOST]:
-        rest = _edited(content, edits)
+        rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
-            found.append(LeftOut(content[first:last], first, last, rest))
-    return found if typed is None or typed == content else list(_placed(found, content, typed))
+            found.append(Omission(content[first:last], first, last, rest))
+    return found if typed is None or typed == content else list(_locate(found, content, typed))
 
 
 def _tokens(content: str) -> Iterator[_Token]:
-    texts = {place.start: (place.end, "text") for place in places_of_texts(content)}
-    numbers = {number.start: (number.end, "number") for number in places_of_numbers(content)}
+    texts = {index.start: (index.end, "text") for index in find_texts(content)}
+    numbers = {number.start: (number.end, "number") for number in find_numbers(content)}
     known = numbers | texts
     tokens: list[_Token] = []
     at = 0
@@ -170,15 +170,15 @@ def _cuts(
         if negation is None:
             yield from _modifier_cuts(content, tokens, thing)
     beginnings = {thing[0] for thing in things}
-    for place, token in enumerate(tokens):
-        has_object = place + 1 in beginnings
+    for index, token in enumerate(tokens):
+        has_object = index + 1 in beginnings
         if token.kind == "verb":
-            first = place
+            first = index
             while first and tokens[first - 1].text.lower() in _WORDS["clause"]:
                 first -= 1
             put = " with" if has_object and first else ""
             yield token.start, token.end, [(tokens[first].start, token.end, put)]
-        elif token.kind == "place" and place and has_object:
+        elif token.kind == "place" and index and has_object:
             yield token.start, token.end, [(token.start, token.end, "and")]
 
 
@@ -243,7 +243,7 @@ def _is_adverb(token: _Token) -> bool:
     return token.kind == "word" and (is_like_one or word in _WORDS["adverbs"])
 
 
-def _edited(content: str, edits: list[_Edit]) -> str:
+def _apply_edits(content: str, edits: list[_Edit]) -> str:
     """Return a text after some cuts, without the blanks, marks and links that then stand alone."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
@@ -261,7 +261,7 @@ def _edited(content: str, edits: list[_Edit]) -> str:
 _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
-def _placed(found: list[LeftOut], content: str, typed: str) -> Iterator[LeftOut]:
+def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
     """Give phrases with their places in a prompt as it was typed."""
     # What follows is cubic in the words of a prompt that repeats them.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))

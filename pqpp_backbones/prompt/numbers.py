@@ -31,17 +31,17 @@ class Number(NamedTuple):
     end: int
 
 
-def places_of_numbers(text: str) -> tuple[Number, ...]:
-    """Return the numbers of a text in order, with their places.
+def find_numbers(text: str) -> tuple[Number, ...]:
+    """Find the numbers of a text, with their positions.
 
     ``one`` counts before a thing, not in "one of the dogs"; times, years of a decade, ordinals and
     fractions are no numbers of things. An article before "dozen" or "hundred" belongs to it. What
     stands in quotation marks is to be left out.
 
-    >>> places_of_numbers("a hundred dogs and 3 cats")
+    >>> find_numbers("a hundred dogs and 3 cats")
     (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
     >>> text = "one hundred and one dogs, 1,000 cats, a dozen eggs and a pair of shoes"
-    >>> [number.value for number in places_of_numbers(text)]
+    >>> [number.value for number in find_numbers(text)]
     [101, 1000, 12, 2]
     """
     matches = list(_TOKEN.finditer(text))
@@ -52,7 +52,7 @@ def places_of_numbers(text: str) -> tuple[Number, ...]:
         if tokens[at] not in _BEGINNINGS and not tokens[at][0].isdecimal():
             at += 1
             continue
-        number, used = _number_at(tokens, at)
+        number, used = _read_number(tokens, at)
         if number is not None:
             has_article = at and tokens[at] in {*_LARGE, *_FEW} and tokens[at - 1] in ("a", "the")
             first = matches[at - 1] if has_article else matches[at]
@@ -61,7 +61,7 @@ def places_of_numbers(text: str) -> tuple[Number, ...]:
     return tuple(numbers)
 
 
-def _number_at(tokens: list[str], at: int) -> tuple[int | None, int]:
+def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
     """Return the number that begins at a token, None where none does, and how many it takes."""
     token = tokens[at]
     digits = token.replace(",", "")
@@ -74,10 +74,10 @@ def _number_at(tokens: list[str], at: int) -> tuple[int | None, int]:
         return _LARGE[token], 1
     if token not in _SMALL or (token == "one" and tokens[at + 1 : at + 2] in ([], ["of"])):
         return None, 1
-    return _spelled(tokens, at)
+    return _read_words(tokens, at)
 
 
-def _spelled(tokens: list[str], at: int) -> tuple[int, int]:
+def _read_words(tokens: list[str], at: int) -> tuple[int, int]:
     """Read a number in words: "two hundred and twenty five"."""
     total = part = 0
     place = at

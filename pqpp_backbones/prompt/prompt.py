@@ -15,12 +15,12 @@ from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.quoted import QUOTED, places_of_texts, without_wrapping
-from pqpp_backbones.prompt.word_lists import any_of, read_lines, read_word_lists
+from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_wrapping
+from pqpp_backbones.prompt.word_lists import any_word, read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
-    from pqpp_backbones.prompt.dialects import Taken
+    from pqpp_backbones.prompt.dialects import Removed
 
 SET_ASIDE = (
     "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
@@ -71,7 +71,7 @@ _TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    rf"(?:(?:{any_of(_TAILS['camera'])})"
+    rf"(?:(?:{any_word(_TAILS['camera'])})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
@@ -79,10 +79,10 @@ _LENS = re.compile(
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
-_ENDINGS = any_of(read_lines(__file__, "endings.txt"))
+_ENDINGS = any_word(read_lines(__file__, "endings.txt"))
 _ENDING = re.compile(rf"(?:\s+(?:{_ENDINGS}|unreal\s+engine\s+\d))+\s*$", re.IGNORECASE)
 _UNWANTED = re.compile(
-    rf"(?:no|without(?:\s+any)?)\s+((?:{any_of(_TAILS['unwanted'])}|low\s+quality"
+    rf"(?:no|without(?:\s+any)?)\s+((?:{any_word(_TAILS['unwanted'])}|low\s+quality"
     r"|(?:distorted|deformed|extra|bad)\s+\w+)(?:\s+or\s+\w+)?)",
     re.IGNORECASE,
 )
@@ -99,10 +99,10 @@ _WAYS, _STYLES, _ARTISTS = (
     read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
 )
 _LAST_OF_STYLES = frozenset(name.split()[-1] for name in (*_WAYS, *_ARTISTS))
-_NO_NAME = rf"(?!(?:{any_of(_TAILS['no_name'])})\b)"
+_NO_NAME = rf"(?!(?:{any_word(_TAILS['no_name'])})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
-_MADE = rf"(?:(?:digital|concept)\s+)?(?:{any_of(_TAILS['made'])})\s+by"
+_MADE = rf"(?:(?:digital|concept)\s+)?(?:{any_word(_TAILS['made'])})\s+by"
 _NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
@@ -148,15 +148,15 @@ class Prompt:
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
-        taken: Taken = defaultdict(list)
+        taken: Removed = defaultdict(list)
         rest = _GAP.sub(lambda match: "\n\n" if "\n" in match[0] else " ", rest)
         quotations: list[str] = []
         if not _SIGNS.isdisjoint(rest) or _SIGN.search(rest):
-            rest = _without_syntax(rest, taken, quotations)
+            rest = _remove_syntax(rest, taken, quotations)
         if not rest.isascii():
             taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
             rest = _EMOJI.sub(" ", rest)
-        rest = _without_repetition(_take_tails(_take_request(rest, taken), taken), taken)
+        rest = _remove_repetition(_cut_tails(_cut_request(rest, taken), taken), taken)
 
         def as_typed(piece: str) -> str:
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
@@ -211,59 +211,59 @@ class Prompt:
         >>> Prompt.read("a sign that says Deep Learning on a wall").texts
         ('Deep Learning',)
         """
-        return tuple(text for text, _, _ in places_of_texts(self.content))
+        return tuple(text for text, _, _ in find_texts(self.content))
 
 
-def _without_syntax(text: str, taken: Taken, quotations: list[str]) -> str:
+def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
     """Take away marks; a stand-in is put for each quotation, whose text is drawn as it is."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
 
     for take in FRAME:
-        text = take(text, taken)
-    bare = without_wrapping(text)
+        text = take(text, removed)
+    bare = strip_wrapping(text)
     if bare != text.strip():
-        taken["quotes"].append(text.strip())
+        removed["quotes"].append(text.strip())
     quotations += [match[0] for match in QUOTED.finditer(bare)]
     numbers = count()
     text = QUOTED.sub(lambda _: _STAND_IN.format(next(numbers)), bare)
     for take in SYNTAX:
-        text = take(text, taken)
+        text = take(text, removed)
     return text
 
 
-def _without_repetition(text: str, taken: Taken) -> str:
-    """Let a word that stands three times in a row stand once."""
+def _remove_repetition(text: str, removed: Removed) -> str:
+    """Reduce a word repeated three times in a row to one."""
     if not _REPEATED.search(text):
         return text
-    from pqpp_backbones.prompt.dialects import taking
+    from pqpp_backbones.prompt.dialects import remove
 
-    return taking(_REPEATED, text, taken["repetition"], r"\1")
+    return remove(_REPEATED, text, removed["repetition"], r"\1")
 
 
-def _take_request(text: str, taken: Taken) -> str:
+def _cut_request(text: str, removed: Removed) -> str:
     """Take away a request: ``Please draw me`` and ``I want``; "An image of" alone stays."""
     match = _REQUEST.match(text.lstrip())
     if match:
-        taken["request"].append(match[0].strip())
+        removed["request"].append(match[0].strip())
         text = text.lstrip()[match.end() :]
     polite = text.lower()
     thanks = _THANKS.search(text) if "please" in polite or "thank" in polite else None
     if thanks and (match or "thank" in thanks[0].lower() or "," in thanks[0]):
-        taken["request"].append(thanks[0].strip(" ,.!?"))
+        removed["request"].append(thanks[0].strip(" ,.!?"))
         text = text[: thanks.start()]
     return text
 
 
-def _take_tails(text: str, taken: Taken) -> str:
+def _cut_tails(text: str, removed: Removed) -> str:
     """Take away parts between commas that tell quality, who would draw it, or what to leave out.
 
     Where nothing else would stay, all stays.
     """
     pieces = _BETWEEN.split(text)
-    endings: Taken = defaultdict(list)
+    endings: Removed = defaultdict(list)
     kept: list[str] = []
     for at in range(0, len(pieces), 2):
-        part, style = _split_style(_without_ending(pieces[at], endings), bool(kept))
+        part, style = _split_style(_remove_ending(pieces[at], endings), bool(kept))
         if style:
             endings["style"].append(style.strip())
         bare = part.strip(" ()")
@@ -276,7 +276,7 @@ def _take_tails(text: str, taken: Taken) -> str:
     if not endings or not kept:
         return text
     for kind, parts in endings.items():
-        taken[kind] += parts
+        removed[kind] += parts
     return "".join(kept)
 
 
@@ -287,7 +287,7 @@ def _is_quality(part: str) -> bool:
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
 
 
-def _without_ending(part: str, endings: Taken) -> str:
+def _remove_ending(part: str, endings: Removed) -> str:
     """Take away what ends a part without a comma: "a train 8k", "a dog without watermark"."""
     words = part.lower().split()
     # The patterns are slow, and few parts end so.
@@ -304,20 +304,20 @@ def _without_ending(part: str, endings: Taken) -> str:
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what matches a style at the end of a part, and a part that is one."""
-    artist = rf"(?:(?i:{any_of(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
+    artist = rf"(?:(?i:{any_word(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
-    apart = any_of(way for way in _WAYS if " " in way or "-" in way)
+    apart = any_word(way for way in _WAYS if " " in way or "-" in way)
     ending = re.compile(
         rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
-        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{any_of(_ARTISTS)}))$"
-        rf"|{_NO_ARTICLE}\s+(?i:(?:{any_of([*_STYLES, *_WAYS])})\s+style|{apart})$"
+        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{any_word(_ARTISTS)}))$"
+        rf"|{_NO_ARTICLE}\s+(?i:(?:{any_word([*_STYLES, *_WAYS])})\s+style|{apart})$"
     )
-    full_names = any_of(name for name in _ARTISTS if " " in name)
+    full_names = any_word(name for name in _ARTISTS if " " in name)
     part = re.compile(
-        rf"(?s)(?:(?i:(?:an?\s+)?(?:{any_of(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?s)(?:(?i:(?:an?\s+)?(?:{any_word(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
-        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{any_of(_WAYS)}))"
+        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{any_word(_WAYS)}))"
     )
     return ending, part
 

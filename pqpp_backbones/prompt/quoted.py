@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import any_of, read_lines
+from pqpp_backbones.prompt.word_lists import any_word, read_lines
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
@@ -28,7 +28,7 @@ QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PA
 
 Each way begins with its mark, so that a text without one is searched fast.
 """
-_SURFACE = rf"(?:{any_of(read_lines(__file__, 'surfaces.txt'))})s?"
+_SURFACE = rf"(?:{any_word(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
@@ -60,15 +60,15 @@ _WRAPPED = re.compile(
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")
 
 
-def text_of(match: re.Match[str]) -> str:
+def get_quote(match: re.Match[str]) -> str:
     """Return the text of a quotation."""
     return match[match.lastindex or 0].strip()
 
 
-def masked(text: str) -> str:
-    r"""Return a text as long as it is, with nothing to read where its quotations stand.
+def mask_quotations(text: str) -> str:
+    r"""Mask the quotations of a text; its length stays.
 
-    >>> masked("a 'no' sign").replace("\ue000", "_")
+    >>> mask_quotations("a 'no' sign").replace("\ue000", "_")
     'a ____ sign'
     """
     return QUOTED.sub(lambda match: "\ue000" * len(match[0]), text)
@@ -82,7 +82,7 @@ class WantedText(NamedTuple):
     end: int
 
 
-def places_of_texts(prompt: str) -> list[WantedText]:
+def find_texts(prompt: str) -> list[WantedText]:
     """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
 
     All pairs of marks that keyboards type count, of several languages; an apostrophe is no mark.
@@ -90,22 +90,22 @@ def places_of_texts(prompt: str) -> list[WantedText]:
     is one only where a sign, a shirt or the like says it, or after "with the words". What a cat or
     a person says is no such text.
 
-    >>> places_of_texts("a cake with the words Happy 40th")
+    >>> find_texts("a cake with the words Happy 40th")
     [WantedText(text='Happy 40th', start=22, end=32)]
-    >>> places_of_texts("he reads a book"), places_of_texts("the dog's “bowl”")[0].text
+    >>> find_texts("he reads a book"), find_texts("the dog's “bowl”")[0].text
     ([], 'bowl')
     """
-    quotations = [WantedText(text_of(match), *match.span()) for match in QUOTED.finditer(prompt)]
+    quotations = [WantedText(get_quote(match), *match.span()) for match in QUOTED.finditer(prompt)]
     return quotations or [
-        WantedText(text_of(match), *match.span(match.lastindex or 0))
+        WantedText(get_quote(match), *match.span(match.lastindex or 0))
         for match in _BARE.finditer(prompt)
     ]
 
 
-def without_wrapping(prompt: str) -> str:
+def strip_wrapping(prompt: str) -> str:
     """Return a prompt without the quotation marks that stand around all of it.
 
-    >>> without_wrapping('"a cat on a mat"'), without_wrapping("'Stop' and 'Go'")
+    >>> strip_wrapping('"a cat on a mat"'), strip_wrapping("'Stop' and 'Go'")
     ('a cat on a mat', "'Stop' and 'Go'")
     """
     text = prompt.strip()
@@ -114,4 +114,4 @@ def without_wrapping(prompt: str) -> str:
     if match is None:
         return text
     is_one_quotation = len(QUOTED.findall(bare)) <= 1 or text[0] not in "'‘"
-    return without_wrapping(text_of(match)) if is_one_quotation else text
+    return strip_wrapping(get_quote(match)) if is_one_quotation else text

@@ -27,10 +27,10 @@ def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
     }
 
 
-def any_of(words: Iterable[str]) -> str:
-    r"""Return a pattern of some words or names, the longest first.
+def any_word(words: Iterable[str]) -> str:
+    r"""Return a regular expression that matches any word, longest first.
 
-    >>> any_of(["van", "van gogh"])
+    >>> any_word(["van", "van gogh"])
     'van\\s+gogh|van'
     """
     longest_first = sorted(words, key=lambda word: (-len(word), word))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import Options, check_path, option, shown
+from pqpp_files.options.option import Options, brief, check_path, option
 
 
 @dataclass(kw_only=True)
@@ -18,7 +18,7 @@ class RunOptions(Options):
 
     output_dir: str = option("runs/model", decides=False, path="output", also=("output",))
     overwrite: bool = option(False, "overwrite the finished model in output_dir", decides=False)
-    seed: int = option(0, "of everything random", least=0)
+    seed: int = option(0, "of everything random", ge=0)
 
 
 @dataclass(kw_only=True)
@@ -35,7 +35,7 @@ class DataOptions(Options):
     data_dir: str | None = option(None, decides=False)
     train_split: str = option("train", "the split to learn from")
     validation_split: str = option("validation", "the split for early stopping")
-    max_train_rows: int | None = option(None, above=0)
+    max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
         """Write a listed name as what `load_dataset` takes: pqpp and its configuration."""
@@ -75,22 +75,22 @@ class OptimisationOptions(RunOptions):
     """
 
     model: str = option("google-bert/bert-base-cased", path="name")
-    num_train_epochs: int = option(15, "maximum number of passes over the data", above=0)
-    per_device_train_batch_size: int = option(256, "rows per step and process", above=0)
-    gradient_accumulation_steps: int = option(1, "batches that make one step", above=0)
-    learning_rate: float = option(5e-5, "highest learning rate", above=0)
-    weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", least=0)
+    num_train_epochs: int = option(15, "maximum number of passes over the data", gt=0)
+    per_device_train_batch_size: int = option(256, "rows per step and process", gt=0)
+    gradient_accumulation_steps: int = option(1, "batches that make one step", gt=0)
+    learning_rate: float = option(5e-5, "highest learning rate", gt=0)
+    weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", ge=0)
     lr_scheduler_type: str = "linear"
-    warmup_steps: float = option(0.0, least=0)
-    max_grad_norm: float = option(1.0, "clip gradients to this norm", above=0)
+    warmup_steps: float = option(0.0, ge=0)
+    max_grad_norm: float = option(1.0, "clip gradients to this norm", gt=0)
     bf16: bool = option(False, "compute in bfloat16")
     fp16: bool = option(False, "compute in float16, on a GPU")
-    early_stopping_patience: int = option(3, least=0)
+    early_stopping_patience: int = option(3, ge=0)
     save_strategy: str = option("epoch", choices=("epoch", "steps"), decides=False)
-    save_steps: int = option(500, above=0, decides=False)
+    save_steps: int = option(500, gt=0, decides=False)
     resume_from_checkpoint: str | None = option(None, decides=False)
-    dataloader_num_workers: int = option(0, least=0, decides=False)
-    logging_steps: int = option(20, "steps between two logged losses", above=0, decides=False)
+    dataloader_num_workers: int = option(0, ge=0, decides=False)
+    logging_steps: int = option(20, "steps between two logged losses", gt=0, decides=False)
     report_to: list[str] = option([], decides=False)
     training_arguments: dict[str, str] = option({})
 
@@ -116,14 +116,14 @@ class HubOptions(Options):
         if self.push_to_hub and not name:
             raise PqppError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
-            raise PqppError(f"`hub_model_id` is {shown(name)}; write OWNER/REPOSITORY")
+            raise PqppError(f"`hub_model_id` is {brief(name)}; write OWNER/REPOSITORY")
 
 
-def diverged(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
+def divergence(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
     """Return the error of a training that diverged; `option` is what the learning rate is called.
 
     Example:
-        >>> str(diverged("the loss is nan", 3, 0.5)).partition(";")[0]
+        >>> str(divergence("the loss is nan", 3, 0.5)).partition(";")[0]
         'the training diverged: the loss is nan at step 3, learning rate 0.5'
     """
     remedy = f"lower {option}, and use another output"

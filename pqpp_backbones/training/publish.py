@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.checkpoint import check_place
+from pqpp_backbones.checkpoint import check_checkpoint_folder
 from pqpp_backbones.training.options import HubOptions, OptimisationOptions, RunOptions
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import Options
@@ -28,7 +28,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
     """
     folder = Path(recipe.output_dir) / "model"
-    check_place(folder, kind)
+    check_checkpoint_folder(folder, kind)
     refuse_finished(folder, recipe)
 
 

@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
+from pqpp_files.atomic_write import is_full, naming
 from pqpp_files.errors import PqppError
-from pqpp_files.write_beside import is_full, naming
-from pqpp_hub.reasons import reason_behind
+from pqpp_hub.reasons import find_reason
 
 
 @contextlib.contextmanager
@@ -36,7 +36,7 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
             raise  # a defect of our own reader, which must be seen
         # The texts of the Hub's client may hold request headers, and with them a token.
-        refused = reason_behind(error)
+        refused = find_reason(error)
         if refused is not None:
             raise PqppError(f"the dataset {dataset} {refused}") from None
         if not isinstance(error, (OSError, ValueError, KeyError, RuntimeError, DatasetsError)):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pqpp_backbones.errors import ModelError
+from pqpp_files.atomic_write import is_full
 from pqpp_files.errors import PqppError
 from pqpp_files.options.flags import in_flags
 from pqpp_files.options.option import Options
 from pqpp_files.options.recipe import parse_recipe
 from pqpp_files.visible import visible
-from pqpp_files.write_beside import is_full
 
 
 def run_script(
@@ -36,7 +36,7 @@ def run_script(
     what, _, examples = (about or "").partition("\n\nExamples::\n\n")
     try:
         recipe = parse_recipe(kind, what, examples, sys.argv[1:] if words is None else words, prog)
-        with told_in_a_line():
+        with explain_crash():
             train(recipe)
     except PqppError as error:
         raise ModelError(in_flags(str(error), kind)) from error
@@ -48,14 +48,14 @@ def run_script(
 
 
 @contextlib.contextmanager
-def told_in_a_line() -> Iterator[None]:
-    """Say what a long run died of, and how it goes on, where no error of ours says it.
+def explain_crash() -> Iterator[None]:
+    """Explain a crash of a long run and how to resume it.
 
     Raises:
         ModelError: The memory or a disk was too small.
 
     Example:
-        >>> with told_in_a_line():
+        >>> with explain_crash():
         ...     raise MemoryError
         Traceback (most recent call last):
             ...

@@ -18,12 +18,12 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.pretrained import is_finite
-from pqpp_backbones.training.options import OptimisationOptions, diverged
+from pqpp_backbones.training.options import OptimisationOptions, divergence
 from pqpp_backbones.training.publish import check_push
-from pqpp_files.errors import FileError, PqppError, explained
+from pqpp_files.atomic_write import write_whole
+from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.write_beside import write_whole
 
 BEST, STATE = "best.safetensors", "trainer_state.json"
 _TIMES = ("runtime", "samples_per_second", "steps_per_second", "loss")
@@ -66,7 +66,7 @@ def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     options |= {"logging_nan_inf_filter": False, "label_names": ["labels"]}
     further = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
-    with explained("transformers refuses the options", "change them", PqppError):
+    with explain("transformers refuses the options", "change them", PqppError):
         return TrainingArguments(**options | {n: _value(t) for n, t in further.items()})
 
 
@@ -105,7 +105,7 @@ class PerformanceTrainer(Trainer):
         **options: Any,
     ) -> None:
         options.setdefault("preprocess_logits_for_metrics", lambda outputs, _: outputs[0])
-        with explained("transformers refuses the training", "change its options", PqppError):
+        with explain("transformers refuses the training", "change its options", PqppError):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
@@ -213,7 +213,7 @@ class PerformanceTrainer(Trainer):
         """
         if not is_finite(self.model):
             rate = self.optimizer.param_groups[0]["lr"] if self.optimizer else 0.0
-            raise diverged("a weight is NaN or infinite", self.state.global_step, rate)
+            raise divergence("a weight is NaN or infinite", self.state.global_step, rate)
 
     def keep_weights(self) -> None:
         """Write the weights as the best ones; every process must call this."""
@@ -247,7 +247,7 @@ class _Epochs(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **options: Any) -> None:
         loss = (logs or {}).get("loss", 0.0)
         if not abs(loss) < float("inf"):
-            raise diverged(f"the loss is {loss}", state.global_step, logs["learning_rate"])
+            raise divergence(f"the loss is {loss}", state.global_step, logs["learning_rate"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         if state.epoch == int(state.epoch):  # the end of an epoch is saved with its evaluation
@@ -275,7 +275,7 @@ def _best(history: Sequence[dict[str, float]], primary: str) -> int:
 
 def _unpacking(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
     remedy = "remove it, to resume from an older one or start again"
-    return explained(f"{checkpoint} is damaged", remedy, PqppError)
+    return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 
 def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:

@@ -13,17 +13,17 @@ from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import CARD, card_data
-from pqpp_datasets.location import has_a_split, local_folder, missing_files
+from pqpp_datasets.location import find_missing_files, has_a_split, local_folder
 from pqpp_datasets.sources import release
-from pqpp_files.errors import explained
-from pqpp_files.paths import inside_of
+from pqpp_files.errors import explain
+from pqpp_files.paths import join_inside
 
 PREVIEW_ROWS = 3
 _SMALL = 5_000_000
 
 
 @dataclass(frozen=True)
-class Described:
+class BenchmarkInfo:
     """What is said of a benchmark.
 
     Attributes:
@@ -43,12 +43,12 @@ class Described:
     no_rows: str = ""
 
 
-def size_of(benchmark: Benchmark) -> int | None:
-    """Return the bytes of a benchmark's published files; None where they are not known.
+def get_size(benchmark: Benchmark) -> int | None:
+    """Return the bytes of a benchmark's published files; None if unknown.
 
     Example:
         >>> from pqpp_datasets.benchmarks import BENCHMARKS
-        >>> size_of(BENCHMARKS["conqa-candidates"])
+        >>> get_size(BENCHMARKS["conqa-candidates"])
         346236
     """
     if not benchmark.folders:
@@ -57,7 +57,7 @@ def size_of(benchmark: Benchmark) -> int | None:
     return None if None in sizes or not sizes else sum(sizes)
 
 
-def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Described:
+def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> BenchmarkInfo:
     """Describe a configuration of `load_dataset("pqpp", ...)`.
 
     Args:
@@ -72,7 +72,7 @@ def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Des
         "images": benchmark.images or "none",
     }
     if benchmark.folders:
-        sources, size = _sources(benchmark, benchmark.splits), size_of(benchmark)
+        sources, size = _sources(benchmark, benchmark.splits), get_size(benchmark)
         pinned = "verified by SHA-256"
         if not all(source.sha256 for source in sources):
             pinned = "whose SHA-256 is pinned at the first download and verified from then on"
@@ -84,15 +84,15 @@ def describe_benchmark(benchmark: Benchmark, data_dir: str | None = None) -> Des
     try:
         folder, split = None, benchmark.splits[0]
         if benchmark.folders:
-            folder = local_folder(benchmark, data_dir) or _fetched(benchmark)
-            whole = [s for s in benchmark.splits if not missing_files(benchmark, folder, s)]
+            folder = local_folder(benchmark, data_dir) or _find_download(benchmark)
+            whole = [s for s in benchmark.splits if not find_missing_files(benchmark, folder, s)]
             if not whole:
                 raise BenchmarkError(f"{folder}: no whole split of {benchmark.name} is here")
             split = whole[0]
         rows = next(benchmark.tables(folder, split))[:PREVIEW_ROWS].to_pylist()
     except BenchmarkError as error:
         why = str(error)
-    return Described(
+    return BenchmarkInfo(
         f"{benchmark.name} {benchmark.version}: {benchmark.description}",
         facts,
         [(benchmark.name, split, benchmark.rows.get(split)) for split in benchmark.splits],
@@ -108,22 +108,22 @@ def _sources(benchmark: Benchmark, splits) -> list:
     return [source for path in wanted if (source := published.file(path))]
 
 
-def _fetched(benchmark: Benchmark) -> Path:
+def _find_download(benchmark: Benchmark) -> Path:
     """Return the folder of what was downloaded; what is small is downloaded now."""
     import datasets
 
-    place, published = Path(datasets.config.DOWNLOADED_DATASETS_PATH), release(benchmark.folders[0])
-    folder = place / published.folder / published.commit
+    path, published = Path(datasets.config.DOWNLOADED_DATASETS_PATH), release(benchmark.folders[0])
+    folder = path / published.folder / published.commit
     if has_a_split(benchmark, folder):
         return folder
     sources = _sources(benchmark, benchmark.splits[:1])
     sizes = [source.bytes for source in sources]
     if not sizes or None in sizes or sum(sizes) > _SMALL:
         raise BenchmarkError("its files are not here; load it, or give --data-dir")
-    return download_release(published, [s.path for s in sources], place)
+    return download_release(published, [s.path for s in sources], path)
 
 
-def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
+def describe_folder(folder: str | Path, subset: str | None = None) -> BenchmarkInfo:
     """Describe a folder that `export` or `write_benchmark` wrote, here or cloned from the Hub.
 
     Args:
@@ -141,7 +141,7 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     try:  # as we write them; other cards have other forms
         files = {
             (config["config_name"], entry["split"]): [
-                inside_of(folder, path.relative_to(folder))
+                join_inside(folder, path.relative_to(folder))
                 for path in sorted(folder.glob(entry["path"]))
             ]
             for config in about["configs"]
@@ -157,7 +157,7 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
         raise BenchmarkError(f"{folder}: no file of {lacking[0]} is here, which {CARD} names")
     counts = []
     for key, own in files.items():
-        with explained(f"{own[0]}: not Parquet, or damaged", "copy it again", BenchmarkError):
+        with explain(f"{own[0]}: not Parquet, or damaged", "copy it again", BenchmarkError):
             rows = sum(pyarrow.parquet.read_metadata(path).num_rows for path in own)
         counts.append((*key, rows))
     paths = next(paths for (name, _), paths in files.items() if name == (subset or names[0]))
@@ -166,8 +166,8 @@ def describe_folder(folder: str | Path, subset: str | None = None) -> Described:
     facts = {"licence": f"{name} ({licence})" if name else licence}
     facts["files"] = f"{sum(map(len, files.values()))}, {size:,} bytes"
     title = f"{about.get('pretty_name') or folder.name}: {', '.join(names)}"
-    with explained(f"{paths[0]}: not Parquet, or damaged", "copy it again", BenchmarkError):
+    with explain(f"{paths[0]}: not Parquet, or damaged", "copy it again", BenchmarkError):
         file = pyarrow.parquet.ParquetFile(paths[0])
         features = Features.from_arrow_schema(file.schema_arrow)
         head = next(file.iter_batches(PREVIEW_ROWS)).to_pylist() if file.metadata.num_rows else []
-    return Described(title, facts, counts, features, head[:PREVIEW_ROWS])
+    return BenchmarkInfo(title, facts, counts, features, head[:PREVIEW_ROWS])

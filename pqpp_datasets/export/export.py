@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import LICENCES, size_category
-from pqpp_datasets.benchmarks import BENCHMARKS, benchmark_of
+from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_hub.card import render_card
 
@@ -45,7 +45,7 @@ def export(
     from pqpp_datasets.registration import register
 
     options = options or {}
-    if len({benchmark_of(config).family for config in configs}) != 1:
+    if len({get_benchmark(config).family for config in configs}) != 1:
         raise BenchmarkError(f"{', '.join(configs)}: name configurations of one benchmark")
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
@@ -59,8 +59,8 @@ def export(
             own = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
             loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **own)
             for split, dataset in loaded.items():
-                place = beside / "data" / config
-                files[config, split] = write_split(place, split, _tables(dataset))
+                path = beside / "data" / config
+                files[config, split] = write_split(path, split, _tables(dataset))
                 rows[config, split] = dataset.num_rows
                 releases[config] = str(dataset.info.version)
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import distinct_targets, targets_of
+from pqpp_datasets.target_columns import distinct_targets, get_targets
+from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import parse_json, text_of
+from pqpp_files.foreign.json_values import decode_utf8, parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.paths import check_output_folder
-from pqpp_files.write_beside import whole_folder
 from pqpp_hub import PushReport, push_files
 from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, benchmark_text
 
@@ -50,17 +50,17 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         check_output_folder(folder, inputs=inputs)
     except FileError as error:
         raise BenchmarkError(str(error)) from None
-    with whole_folder(folder, check=_refuse_files_of_others) as new:
+    with atomic_folder(folder, check=_refuse_files_of_others) as new:
         yield new
-        (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_files_in(new))), "utf-8")
+        (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_list_files(new))), "utf-8")
 
 
 def _refuse_files_of_others(folder: Path) -> None:
     if not folder.is_dir() or not any(folder.iterdir()):
         return
-    others = _files_in(folder)
+    others = _list_files(folder)
     if (folder / MARK).exists():
-        others = sorted(set(others) - set(files_listed(folder)))
+        others = sorted(set(others) - set(read_file_list(folder)))
     elif not others:
         others = [path.name for path in folder.iterdir()]
     if others:
@@ -68,13 +68,13 @@ def _refuse_files_of_others(folder: Path) -> None:
         raise BenchmarkError(f"{folder}: {held}; name a new or an empty folder")
 
 
-def _files_in(folder: Path) -> list[str]:
+def _list_files(folder: Path) -> list[str]:
     """Return the paths of all files but the mark; a link is a file, wherever it leads."""
     paths = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
     return sorted(n for n in (p.relative_to(folder).as_posix() for p in paths) if n != MARK)
 
 
-def files_listed(folder: Path) -> list[str]:
+def read_file_list(folder: Path) -> list[str]:
     """Return the paths that a folder's mark lists: what was written there."""
     return (folder / MARK).read_text("utf-8", "replace").splitlines()
 
@@ -139,7 +139,7 @@ def write_tasks(
             if isinstance(feature, dict)
         }
         if "prompt" in features and (split != "train" or not others):
-            targets = distinct_targets(targets_of(features))
+            targets = distinct_targets(get_targets(features))
             tasks += [BenchmarkTask(config, split, target) for target in targets]
     if tasks:
         (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
@@ -161,7 +161,7 @@ def card_data(folder: Path) -> dict[str, Any]:
     path = folder / CARD
     if not path.is_file():
         return {}
-    head = _HEAD.match(text_of(path.read_bytes(), str(path)))
+    head = _HEAD.match(decode_utf8(path.read_bytes(), str(path)))
     about = parse_yaml(head[1], f"the head of {path}", BenchmarkError) if head else None
     return about if isinstance(about, dict) else {}
 
@@ -186,7 +186,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         raise BenchmarkError(f"{folder}: no folder that `pqpp datasets export` or `build` wrote")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
-    listed = set(files_listed(folder))
+    listed = set(read_file_list(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
     if wrong:

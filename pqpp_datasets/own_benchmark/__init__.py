@@ -7,12 +7,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pqpp_datasets.own_benchmark.build import Built as Built
+    from pqpp_datasets.own_benchmark.build import Outcome as Outcome
     from pqpp_datasets.own_benchmark.build import build_benchmark as build_benchmark
     from pqpp_datasets.own_benchmark.options import BuildOptions as BuildOptions
     from pqpp_datasets.own_benchmark.write import write_benchmark as write_benchmark
 
-_HOMES = {"BuildOptions": "options", "Built": "build", "build_benchmark": "build"}
+_HOMES = {"BuildOptions": "options", "Outcome": "build", "build_benchmark": "build"}
 _HOMES |= {"write_benchmark": "write"}
 __all__ = sorted(_HOMES)
 

@@ -13,22 +13,22 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.forms import File, read_foreign, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import identities_of, number_prompts, split_rule, splits_of
+from pqpp_datasets.own_benchmark.prompts import assign_splits, make_ids, number_prompts, split_rule
 from pqpp_datasets.own_benchmark.votes.preferences import (
     Preferences,
     as_preferences,
     score_preferences,
 )
 from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
-from pqpp_datasets.own_benchmark.votes.votes import votes_of
-from pqpp_datasets.target_columns import Target, exact_mean, targets_for, with_targets
+from pqpp_datasets.own_benchmark.votes.votes import to_votes
+from pqpp_datasets.target_columns import Target, exact_mean, to_targets, with_targets
 from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
 
 
 @dataclass(frozen=True)
-class Built:
+class Outcome:
     """A benchmark that was built.
 
     Attributes:
@@ -59,18 +59,18 @@ class Built:
     notes: tuple[str, ...] = ()
 
     @property
-    def told(self) -> list[str]:
+    def trust_lines(self) -> list[str]:
         """How far the votes can be relied on, a line for judgments and one for preferences."""
         trusts = (self.generation and self.generation.trust, self.preferences)
-        return [trust.told for trust in trusts if trust]
+        return [trust.summary for trust in trusts if trust]
 
     @property
-    def flagged(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
+    def flagged_people(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
         """Those who judged, and of these who is flagged and why; then those of preferences."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
-        of_choices = (choices.voters, choices.flagged) if choices else ([], [])
+        of_choices = (choices.voters, choices.flagged_voters) if choices else ([], [])
         return [(of_votes, people), of_choices]
 
 
@@ -82,7 +82,7 @@ def build_benchmark(
     preferences: str | Path | Sequence[str | Path] | None = None,
     rankings: str | Path | Sequence[str | Path] | None = None,
     progress: bool = False,
-) -> Built:
+) -> Outcome:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
     A target column is `<model>_hbpp` (or `_rating`, `_score`, `_rate`, as the votes are put
@@ -124,9 +124,9 @@ def build_benchmark(
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("preferences and rankings both give targets called rate; build one")
     paths = [path for some in files.values() for _, path in some]
-    prompts, generation, retrieval, preferred = _scored(files, options, progress)
-    identities = table = identities_of(prompts)
-    split_of = splits_of(prompts, options.fractions, options.seed)
+    prompts, generation, retrieval, preferred = _score_prompts(files, options, progress)
+    identities = table = make_ids(prompts)
+    split_of = assign_splits(prompts, options.fractions, options.seed)
     scores: dict[str, dict[str, np.ndarray]] = {}
     if generation:
         scores[generation.measure] = generation.scores
@@ -140,7 +140,7 @@ def build_benchmark(
     limits = generation.limits if generation else None
     for measure, of_models in scores.items():
         # Those of a measure's models, and then their mean.
-        *columns, mean = targets_for(of_models, measure, limits)
+        *columns, mean = to_targets(of_models, measure, limits)
         parts = [*of_models.values()]
         targets |= zip(columns, parts, strict=True)
         # The mean of shares of wins is one half wherever all models were compared.
@@ -174,7 +174,7 @@ def build_benchmark(
     ]
     warnings += [f"the column {name} has no value for any prompt" for name in empty]
     joined = filter(None, (options.prompts, options.images, options.labels))
-    return Built(
+    return Outcome(
         splits={name: table for name, table in splits.items() if table.num_rows},
         generation=generation,
         retrieval=retrieval,
@@ -198,7 +198,7 @@ def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) 
     return [(model, Path(path)) for model, path in named]
 
 
-def _scored(
+def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions, progress: bool
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
@@ -218,7 +218,7 @@ def _scored(
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:
             options = replace(options, scale=foreign[0].scale)
-    elif is_free and "rank" in options.called("judgments"):
+    elif is_free and "rank" in options.get_columns("judgments"):
         opened["rankings"] = opened.pop("judgments")
     shown: dict[str, Any] = {"unit": "kind", "leave": False, "disable": not progress}
     reading = tqdm(opened.items(), desc="reading", **shown)
@@ -233,7 +233,7 @@ def _scored(
             table = tables.pop(kind)
             scale = scale_of_votes(table, options)
             labels = label_values(table, "label", scale, options.blank)
-            generation = score_votes(votes_of(table, scale, labels, options), len(prompts), options)
+            generation = score_votes(to_votes(table, scale, labels, options), len(prompts), options)
         elif kind == "runs":
             retrieval = score_runs(tables[kind], tables["relevance"], len(prompts), options)
         elif kind == "preferences":

@@ -57,25 +57,25 @@ class Answers:
     notes: Sequence[str] = ()
 
 
-def flattened(record: Record, before: str = "") -> dict[str, Any]:
-    """Return the fields of nested objects with dots between their names; lists stay.
+def flatten(record: Record, before: str = "") -> dict[str, Any]:
+    """Flatten nested objects, joining names with dots; lists stay.
 
     Example:
-        >>> flattened({"meta": {"model": "flux"}, "tags": [1]})
+        >>> flatten({"meta": {"model": "flux"}, "tags": [1]})
         {'meta.model': 'flux', 'tags': [1]}
     """
     flat: dict[str, Any] = {}
     for name, value in record.items():
         inner = isinstance(value, dict)
-        flat |= flattened(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
+        flat |= flatten(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
 
 
-def roles_in(names: Iterable[str]) -> dict[str, str]:
+def find_roles(names: Iterable[str]) -> dict[str, str]:
     """Return which columns are prompt, model and image, also of two sides, by their usual names.
 
     Example:
-        >>> roles_in(["caption", "model_0", "model_1"])
+        >>> find_roles(["caption", "model_0", "model_1"])
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
     there = {plain_name(name): name for name in names}
@@ -109,7 +109,7 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
             if name not in _NESTED and ".responses" not in name and ".suggestion" not in name
         }
         own |= (record.get("metadata") or {}) | (record.get("fields") or {})
-        fields = flattened(own)
+        fields = flatten(own)
         people: dict[str, dict[str, Any]] = {}
         for question, person, status, value in _argilla_responses(record):
             if status not in (None, "submitted"):
@@ -166,8 +166,8 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     raise BenchmarkError(f"{path}: no column human_preference, rank or path1 of HPD")
 
 
-def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Return the images of a record, each with its judgment."""
+def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
+    """Pair each image of a record with its judgment."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
     if not isinstance(judgments, list):  # the place of the chosen one
         judgments = [n == int(judgments) for n in range(len(images))]
@@ -179,7 +179,7 @@ def _judged(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
 
 def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
     for record in records:
-        judged = [(i, int(w)) for i, w in _judged(record, record["human_preference"], path)]
+        judged = [(i, int(w)) for i, w in _pair_judgments(record, record["human_preference"], path)]
         for (image, wins), (other, others) in itertools.combinations(judged, 2):
             # Of several, what was not chosen was not compared with one another.
             if wins != others or len(judged) == 2:
@@ -189,7 +189,7 @@ def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
 
 def _ranked_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
     for record in records:
-        for image, rank in _judged(record, record.get(column) or [], path):
+        for image, rank in _pair_judgments(record, record.get(column) or [], path):
             yield {**record, "image": image, "rank": rank}
 
 
@@ -228,7 +228,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
             rows.append(_minimal(record, questions))
             continue
         about = {"task": record.get("id"), ROW: record[ROW]}
-        data = {**flattened(record.get("data") or {}), **about}
+        data = {**flatten(record.get("data") or {}), **about}
         for annotation in annotations:
             if annotation.get("was_cancelled"):
                 cancelled += 1

@@ -19,23 +19,23 @@ from pqpp_datasets.own_benchmark.formats import (
     WORDS,
     Answers,
     FlatRows,
-    roles_in,
+    find_roles,
 )
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, one_text, texts_of
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, one_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import (
     SCALES,
-    key_of,
     label_values,
     scale_of_votes,
+    to_key,
 )
-from pqpp_datasets.prompt_text import spelling_of
+from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.names import how_many
-from pqpp_files.open_input import Input, names_input
+from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
-from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, source_of
+from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
 
 _NUMBERS = ("seconds", "deviation", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
@@ -61,7 +61,7 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
     if columns is not None:  # what else the user names is read, too
         columns = (*columns, *options.columns.values())
     try:
-        source = source_of(Input(path, options.encoding), columns, None, _TABLES)
+        source = open_format(Input(path, options.encoding), columns, None, _TABLES)
         cells = source.columns(as_written=True)
         records = [
             {**dict(zip(cells, row, strict=True)), ROW: n}
@@ -69,7 +69,7 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
         ]
         found = FORMATS[options.from_format](records, str(path))
         if isinstance(found, Answers):
-            found = answered(found, options, str(path))
+            found = select_answers(found, options, str(path))
         names = source.names if source.wanted else ()
         return replace(found, rows=list(found.rows), path=path, names=names)
     except PqppError as error:
@@ -79,7 +79,7 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
         raise BenchmarkError(f"{path}: not a file of {options.from_format} ({reason})") from None
 
 
-def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
+def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows:
     """Return the rows of people's answers to the question that the user names, or the only one.
 
     Args:
@@ -91,7 +91,7 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
         BenchmarkError: Nobody answered, or there are several questions and none is named.
     """
     rows, questions = found.rows, found.questions
-    called = roles_in(name for row in rows for name in row)
+    called = find_roles(name for row in rows for name in row)
     named = {role: name for role, name in options.columns.items() if role in _KIND_OF_ANSWER}
     if named:
         role, question = next(iter(named.items()))
@@ -118,17 +118,17 @@ def answered(found: Answers, options: BuildOptions, path: str) -> FlatRows:
                 came = f"{path}, record {row[ROW] + 1}: {question} has the answers {row[question]}"
                 raise BenchmarkError(f"{came:.300}; name a question with one answer, or keep one")
         return FlatRows(kind, called, given, notes)
-    return FlatRows(kind, {**called, "model": "model"}, _ranked(given, question), notes)
+    return FlatRows(kind, {**called, "model": "model"}, _rank_rows(given, question), notes)
 
 
-def _ranked(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[str, Any]]:
+def _rank_rows(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[str, Any]]:
     """Give a row for each item that a row ranks, best first; an object in it brings columns."""
     for row in rows:
         items = row[question] if isinstance(row[question], list) else [row[question]]
-        for place, item in enumerate(items, 1):
+        for index, item in enumerate(items, 1):
             own = dict(item) if isinstance(item, dict) else {"value": item}
             own.setdefault("model", own.get("value", own.get("id")))
-            yield {**row, **own, question: own.get("rank", str(place))}
+            yield {**row, **own, question: own.get("rank", str(index))}
 
 
 File = Path | FlatRows
@@ -153,7 +153,7 @@ def read_long(
     if len(tables) > 1:  # a column that a file lacks is empty there
         rows = pd.concat([part.rows for part in tables], ignore_index=True)
         for role in rows.columns.drop(ROW):
-            rows[role] = texts_of(*pd.factorize(rows[role].astype(object).fillna("")))
+            rows[role] = map_texts(*pd.factorize(rows[role].astype(object).fillna("")))
         name = " and ".join(part.name for part in tables)
         notes = [note for part in tables for note in part.notes]
         faults = [fault for part in tables for fault in part.faults]
@@ -170,10 +170,10 @@ def read_long(
         for role in ("image", "annotator"):  # of empty cells alone it is no column
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
                 del rows[role]
-        missing = [table.said(role) for role in ("prompt", "model") if role not in rows]
+        missing = [table.header(role) for role in ("prompt", "model") if role not in rows]
         if missing:
             _refuse_columns(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
-    for role in filter(rows.__contains__, FILE_KINDS[kind].filled):
+    for role in filter(rows.__contains__, FILE_KINDS[kind].nonempty):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.require_filled(role)
     if tables[1:] and "annotator" not in rows:
@@ -183,14 +183,14 @@ def read_long(
             of_files = rows[FILE].cat
             names = [Path(file).stem for file in of_files.categories]
             names = names if len({*names}) == len(names) else [*of_files.categories]
-            rows["annotator"] = texts_of(of_files.codes, names)
+            rows["annotator"] = map_texts(of_files.codes, names)
             note = f"each of {len(names)} files that rate the same images is one"
             table.notes.append(f"annotators: {note}, by the file's name")
     if "annotator" in rows:
         people, first = rows["annotator"].cat, dict[str, str]()
-        names = [first.setdefault(spelling_of(name), name) for name in people.categories]
+        names = [first.setdefault(fold_text(name), name) for name in people.categories]
         if twins := len(names) - len(first):
-            rows["annotator"] = texts_of(people.codes, names)
+            rows["annotator"] = map_texts(people.codes, names)
             how = "differing from others only in capitals, blanks or invisible characters"
             table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, counted as the same")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
@@ -202,11 +202,11 @@ def read_long(
     if options.drop_annotators and kind != "runs":
         dropped = options.drop_annotators
         people = rows.get("annotator", pd.Series(dtype="category")).cat
-        there = [*map(spelling_of, people.categories)]
-        if lost := [name for name in dropped if spelling_of(name) not in there]:
+        there = [*map(fold_text, people.categories)]
+        if lost := [name for name in dropped if fold_text(name) not in there]:
             fault = f"`drop_annotators` {', '.join(lost)}: no such annotator"
             raise BenchmarkError(f"{table.name}: {fault}")
-        kept = ~pd.Series(there).isin([*map(spelling_of, dropped)]).to_numpy()[people.codes]
+        kept = ~pd.Series(there).isin([*map(fold_text, dropped)]).to_numpy()[people.codes]
         left = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(dropped), 'annotator')}"
         table.notes.append(f"{left} left out (`drop_annotators`)")
         table.rows = rows = rows[kept].reset_index(drop=True)
@@ -216,19 +216,19 @@ def read_long(
         note = "no column; all votes on a prompt and a model count as votes on one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
-        rows[role] = table.values(role, number_of, "a finite number is allowed")
-    rows["control"] = "control" in rows and table.values("control", *one_of(FLAGS)) == 1
+        rows[role] = table.values(role, to_number, "a finite number is allowed")
+    rows["control"] = "control" in rows and table.values("control", *make_parser(FLAGS)) == 1
     return table
 
 
-def one_of(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return what `LongTable.values` takes where each text is one of some words."""
+def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+    """Return a parser of some words, and what it allows, for `LongTable.values`."""
     allowed = f"one of {', '.join(filter(None, words))} is allowed"
-    return lambda text: words.get(key_of(text)), allowed
+    return lambda text: words.get(to_key(text)), allowed
 
 
-def number_of(text: str) -> float | None:
-    """Return a finite number, NaN where nothing stands, None where something else does."""
+def to_number(text: str) -> float | None:
+    """Parse a finite number; NaN if empty, None if it is anything else."""
     try:
         number = float(text) if text.strip() else math.nan
     except ValueError:
@@ -246,7 +246,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     sides = _SIDES.get(kind, ()) if options.model_pattern is not None else ()
     needed = [role for role in needed if role not in [f"model{side}" for side in sides]]
     if kind == "judgments":
-        column = options.called("judgments").get("label", "")
+        column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
             raise BenchmarkError(
                 f"{path}: is 1 the best or the worst {column}? Give `columns` rank={column} if "
@@ -278,16 +278,16 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
                 came = f"`model_pattern`: {table.name} has no column of images"
                 raise BenchmarkError(f"{came}; name it by `columns` {role}=COLUMN")
             images = table.rows[role].cat
-            models = [options.model_of(image) for image in images.categories]
-            rows = table.rows_with(role, (not model for model in models))
+            models = [options.find_model(image) for image in images.categories]
+            rows = table.find_rows(role, (not model for model in models))
             which = f"which `model_pattern` {options.model_pattern} finds no model in"
             table.refuse(role, rows, f"{which}; widen it, or correct the name")
-            table.rows[f"model{side}"] = texts_of(images.codes, [name or "?" for name in models])
+            table.rows[f"model{side}"] = map_texts(images.codes, [name or "?" for name in models])
     if kind == "judgments" and options.questions and "model" in table.rows:
         models, asked = table.rows["model"].cat, table.rows[COLUMN].cat
         number = models.codes.astype(np.int64) * len(asked.categories) + asked.codes
         both = itertools.product(models.categories, asked.categories)
-        table.rows["model"] = texts_of(number, [" ".join(names) for names in both])
+        table.rows["model"] = map_texts(number, [" ".join(names) for names in both])
     if kind == "preferences" and isinstance(path, FlatRows):
         # Published files have choices between two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
@@ -319,9 +319,9 @@ def _read_table(
             add are the columns `PLACE` and `KEY`.
     """
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
-    if not foreign and not names_input(str(path)):
+    if not foreign and not is_input(str(path)):
         raise BenchmarkError(f"{path}: no such file; name one of judgments or runs")
-    called, about = options.called(kind), FILE_KINDS[kind]
+    called, about = options.get_columns(kind), FILE_KINDS[kind]
     called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
     named = {role: called.get(role, role) for role in (*needed, *roles)}
@@ -352,10 +352,10 @@ def _read_table(
         if name in cells:
             places = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
             codes = np.fromiter(map(places.__getitem__, cells[name]), np.int32)
-            columns[role] = texts_of(codes, [*map(_text_of, places)])
+            columns[role] = map_texts(codes, [*map(_to_text, places)])
     row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
     if "annotator" in named and "annotator" not in columns:
-        named["annotator"] = roles_in(names).get("annotator", "COLUMN")
+        named["annotator"] = find_roles(names).get("annotator", "COLUMN")
     table = LongTable.of_file(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
     if missing:
@@ -367,7 +367,7 @@ def _refuse_columns(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
     """Raise for missing columns, and for what is wrong in those that are there."""
-    remedy, usual = "rename the columns, or give `columns` ROLE=COLUMN", roles_in(names)
+    remedy, usual = "rename the columns, or give `columns` ROLE=COLUMN", find_roles(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
@@ -377,7 +377,7 @@ def _refuse_columns(
             cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
             for name, column in cells.items():  # whose cells are labels of a known scale, or blank
                 labels = {str(cell) for cell in column} - {"", "None"}
-                values = [map(scale.value_of, labels) for scale in SCALES.values()]
+                values = [map(scale.parse_label, labels) for scale in SCALES.values()]
                 is_known = any(all(map(math.isfinite, some)) for some in values)
                 votes += [name] if is_known and len(labels) > 1 else []
         if len(votes) == 1:
@@ -398,17 +398,17 @@ def _refuse_columns(
             remedy = f"read the file by `from_format` {tool}"
     among = f"{', '.join(missing)} among {', '.join(names)[:200] or 'none'}"
     table.faults.insert(0, f"{table.name}: no column {among}; {remedy}")
-    for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled):
+    for role in filter(table.rows.__contains__, FILE_KINDS[kind].nonempty):
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.require_filled(role)
     for role in filter(table.rows.__contains__, _NUMBERS):
-        table.values(role, number_of, "a finite number is allowed")
+        table.values(role, to_number, "a finite number is allowed")
     if kind == "judgments" and "label" in table.rows:
         label_values(table, "label", scale_of_votes(table, options), options.blank)
     table.raise_faults()
 
 
-def _text_of(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if value is None or value != value:  # NaN is how pandas writes an empty cell
         return ""
     if isinstance(value, bool):
@@ -424,16 +424,16 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         free = ["annotator"] if options.model is not None else ["model", "annotator"]
         role = next((role for role in free if role not in rows), None)
         if role is None:
-            place = table.place(int((keys != "").argmax()))
+            index = table.locate(int((keys != "").argmax()))
             raise BenchmarkError(
-                f"{place}: {table.said('label')} is an object, whose keys would be models or "
+                f"{index}: {table.header('label')} is an object, whose keys would be models or "
                 "annotators, and both have a column; give each value its own row"
             )
         rows[role] = keys
     if (places != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in places.cat.categories]
-        rows["annotator"] = texts_of(places.cat.codes, names)
-        which = f"{', '.join(sorted(set(names)))} in the lists of {table.said('label')}"
+        rows["annotator"] = map_texts(places.cat.codes, names)
+        which = f"{', '.join(sorted(set(names)))} in the lists of {table.header('label')}"
         table.notes.append(f"annotators: the positions {which}, each counted as one person")
 
 
@@ -442,7 +442,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     value = FILE_KINDS[kind].blank
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models or options.questions)
-    if {role, value, "score"} & options.called(kind).keys():
+    if {role, value, "score"} & options.get_columns(kind).keys():
         leave = f"remove `columns` {role}=..., {value}=... and score=..."
         raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
     if len(set(columns)) < len(columns):
@@ -455,8 +455,8 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     # Side by side as they stood, row by row.
     codes = votes.codes.reshape(len(columns), -1).T.ravel()
     table.rows[value] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
-    place = np.tile(np.arange(len(columns)), len(each) // len(columns))
-    table.rows[COLUMN] = texts_of(place, columns)
+    index = np.tile(np.arange(len(columns)), len(each) // len(columns))
+    table.rows[COLUMN] = map_texts(index, columns)
     if not options.questions:
         table.rows[role] = table.rows[COLUMN]
     return table
@@ -468,14 +468,14 @@ def _unpack(table: LongTable) -> None:
     is_list = [text.lstrip().startswith("[") for text in cells.categories]
     if KEY in table.rows or not all(is_list):
         return
-    lists = [parse_json(text, table.said("label"), BenchmarkError) for text in cells.categories]
-    votes = [[_text_of(vote) for vote in lists[code]] for code in cells.codes]
+    lists = [parse_json(text, table.header("label"), BenchmarkError) for text in cells.categories]
+    votes = [[_to_text(vote) for vote in lists[code]] for code in cells.codes]
     each = np.repeat(np.arange(len(votes)), [*map(len, votes)])
-    places = [str(place) for some in votes for place in range(len(some))]
+    indices = [str(index) for some in votes for index in range(len(some))]
     table.rows = table.rows.iloc[each].reset_index(drop=True)
-    columns = {"label": [*itertools.chain(*votes)], PLACE: places, KEY: [""] * len(each)}
+    columns = {"label": [*itertools.chain(*votes)], PLACE: indices, KEY: [""] * len(each)}
     for name, texts in columns.items():
-        table.rows[name] = texts_of(np.arange(len(each)), texts)
+        table.rows[name] = map_texts(np.arange(len(each)), texts)
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
@@ -494,8 +494,8 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     values, codes = np.unique(numbers, return_inverse=True)
     texts = [repr(float(value)) if is_run else str(int(value > 0)) for value in values]
     columns = {
-        "prompt_id": texts_of(np.arange(len(found)), queries),
-        "image": texts_of(np.arange(len(found)), documents),
-        "score" if is_run else "label": texts_of(codes, texts),
+        "prompt_id": map_texts(np.arange(len(found)), queries),
+        "image": map_texts(np.arange(len(found)), documents),
+        "score" if is_run else "label": map_texts(codes, texts),
     }
     return LongTable.of_file(path, columns, np.array(lines) - 1)

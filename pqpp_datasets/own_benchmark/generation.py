@@ -29,11 +29,11 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annotators, trusted_votes
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import one_of
+from pqpp_datasets.own_benchmark.forms import make_parser
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, agreements_of
-from pqpp_datasets.own_benchmark.trust.reliability import Trust, trust_in
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
+from pqpp_datasets.own_benchmark.trust.reliability import Trust, measure_trust
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
 
@@ -84,10 +84,10 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     """
     from pqpp_metrics.functional import hbpp
 
-    agreements = agreements_of(votes)
+    agreements = get_agreements(votes)
     annotators = judge_annotators(votes, agreements, options)
     counted = trusted_votes(votes, annotators, options.best)
-    rule, scale, values = aggregate_of(votes, options), votes.scale, votes.value[counted]
+    rule, scale, values = choose_aggregate(votes, options), votes.scale, votes.value[counted]
     scored = z_scores(values, votes.annotator[counted]) if rule == "mos" else values
     depth = depths(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
@@ -122,7 +122,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         annotators=annotators,
         labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
-        trust=trust_in(votes, counted),
+        trust=measure_trust(votes, counted),
         table=votes,
         counted=counted,
         image_scores=of_images,
@@ -130,8 +130,8 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     )
 
 
-def aggregate_of(votes: Votes, options: BuildOptions) -> str:
-    """Return the rule by which votes are put together: that of the options, or of the scale.
+def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
+    """Choose the aggregation rule: the option's, else the scale's.
 
     Raises:
         BenchmarkError: A majority is asked of another scale than PQPP's or of means of votes, or
@@ -237,7 +237,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     require_once(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     require_once(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.values("label", *one_of(RELEVANCE)) == 1
+    positive = vote.values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])

@@ -18,10 +18,10 @@ import pyarrow as pa
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import model_slug
 from pqpp_files.errors import PqppError, in_a_line
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded, inside_of, resolved
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand, join_inside, resolve
 from pqpp_hub.pull import cached_if_unreachable
-from pqpp_hub.reasons import reason_behind
+from pqpp_hub.reasons import find_reason
 
 if TYPE_CHECKING:
     import datasets
@@ -30,7 +30,7 @@ SUBSET = "images"
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
-def add_kept_images(
+def add_saved_images(
     rows: datasets.Dataset, name: str, image_dir: str | Path | None = None
 ) -> datasets.Dataset:
     """Return a benchmark's rows with the images that it keeps, a column `<model>_images` a model.
@@ -55,16 +55,16 @@ def add_kept_images(
 
     if any(column.endswith("images") for column in rows.column_names):
         return rows
-    folder = expanded(name)
-    place = str(folder) if folder.is_dir() else name
+    folder = expand(name)
+    source = str(folder) if folder.is_dir() else name
     tells = "prompt_id" in rows.column_names and (
         not folder.is_dir() or (folder / "README.md").is_file()
     )
-    if not tells or SUBSET not in datasets.get_dataset_config_names(place):
+    if not tells or SUBSET not in datasets.get_dataset_config_names(source):
         if image_dir is not None:
             raise BenchmarkError(f"`image_dir`: {name} has no images; build it with pqpp build")
         return rows
-    kept = datasets.concatenate_datasets(list(read_own(place, SUBSET).values()))
+    kept = datasets.concatenate_datasets(list(load_own(source, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
     pictures = _pictures(kept, name, image_dir)
@@ -95,12 +95,12 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     if image_dir is None:
         came = f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures"
         raise BenchmarkError(f"{came}; give their folder as `image_dir`")
-    folder = expanded(image_dir).absolute()
+    folder = expand(image_dir).absolute()
     files = [
         urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
         for name in names
     ]
-    paths = [inside_of(folder, file) for file in files]
+    paths = [join_inside(folder, file) for file in files]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         what = f"missing image of {name} ({len(missing)} of {len(paths)} are missing)"
@@ -108,11 +108,11 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
-def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
+def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
     r"""Return what `datasets` reads of a folder as it is now, or of a repository.
 
     Args:
-        place: The folder, or OWNER/REPOSITORY; without the Hub, what is in its cache.
+        source: The folder, or OWNER/REPOSITORY; without the Hub, what is in its cache.
         subset: Its configuration.
         options: What `load_dataset` takes.
 
@@ -125,13 +125,13 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "train.csv").write_text("prompt\na red cat\n")
-        >>> read_own(str(folder), split="train")["prompt"][:]
+        >>> load_own(str(folder), split="train")["prompt"][:]
         ['a red cat']
     """
     import datasets
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    folder = Path(place)
+    folder = Path(source)
     if folder.is_dir():
         # A place for each state of its files: of a folder whose card lists its files `datasets`
         # would else show what it read before under that name, in another working directory or
@@ -140,29 +140,29 @@ def read_own(place: str, subset: str | None = None, **options: Any) -> Any:
         for path in sorted(filter(Path.is_file, folder.rglob("*"))):
             status = path.stat()
             known.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
-        digest = sha256_of_parts([f"{part}\0" for part in known])
+        digest = hash_parts([f"{part}\0" for part in known])
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
     try:
         if folder.is_dir():
-            hub = resolved(HF_HUB_CACHE)  # whose folders are links within it
-            root = hub if resolved(folder).is_relative_to(hub) else folder.absolute()
+            hub = resolve(HF_HUB_CACHE)  # whose folders are links within it
+            root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
             named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
-            builder = datasets.load_dataset_builder(place, subset, **named)
+            builder = datasets.load_dataset_builder(source, subset, **named)
             for file in chain(*(builder.config.data_files or {}).values()):
-                inside_of(root, ".." if "://" in file else file)
-        with cached_if_unreachable(place):
-            return datasets.load_dataset(place, subset, **options)
+                join_inside(root, ".." if "://" in file else file)
+        with cached_if_unreachable(source):
+            return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise BenchmarkError(f"{place} holds no data files") from None
+        raise BenchmarkError(f"{source} holds no data files") from None
     except PqppError:
         raise
     except OSError as error:
-        if (reason := reason_behind(error)) is None:
+        if (reason := find_reason(error)) is None:
             raise
-        raise BenchmarkError(f"the dataset {place} {reason}") from None
+        raise BenchmarkError(f"the dataset {source} {reason}") from None
     except datasets.exceptions.DatasetGenerationCastError:
-        raise BenchmarkError(f"{place} holds different columns; name one subset") from None
+        raise BenchmarkError(f"{source} holds different columns; name one subset") from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
-        raise BenchmarkError(f"{place} cannot be loaded ({reason}); name another") from None
+        raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

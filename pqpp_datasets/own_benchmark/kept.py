@@ -11,10 +11,10 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.build import Built
-from pqpp_datasets.own_benchmark.long_table import NUMBER, texts_of
+from pqpp_datasets.own_benchmark.build import Outcome
+from pqpp_datasets.own_benchmark.long_table import NUMBER, map_texts
 from pqpp_files.foreign.images import image_header
-from pqpp_files.paths import inside_of
+from pqpp_files.paths import join_inside
 
 IMAGES = ("path", "bytes", "none")
 _ABSOLUTE = re.compile(r"/|\\\\|[A-Za-z]:[\\/]")
@@ -23,7 +23,7 @@ _ROWS_OF_BYTES = 100
 Splits = dict[str, Iterator[pa.Table]]
 
 
-def judged_by_votes(built: Built) -> pd.DataFrame:
+def judged_by_votes(built: Outcome) -> pd.DataFrame:
     """Return the images that votes were given on; a score is that of the build's rule.
 
     Returns:
@@ -35,13 +35,13 @@ def judged_by_votes(built: Built) -> pd.DataFrame:
     counts = np.bincount(votes.item[built.generation.counted], minlength=len(first))
     columns = {
         "prompt": votes.prompt[first],
-        "model": texts_of(votes.model[first], votes.model_names),
+        "model": map_texts(votes.model[first], votes.model_names),
         "image": np.array(votes.image_names, dtype=object)[votes.image[first]],
     }
     return pd.DataFrame({**columns, "score": built.generation.image_scores, "votes": counts})
 
 
-def judged_by_pairs(built: Built) -> pd.DataFrame | None:
+def judged_by_pairs(built: Outcome) -> pd.DataFrame | None:
     """Return the images that were compared as `judged_by_votes`, None where nothing names them.
 
     A score is the share of an image's comparisons that it won, ties half.
@@ -63,8 +63,8 @@ def judged_by_pairs(built: Built) -> pd.DataFrame | None:
     return judged.assign(image=judged["image"].astype(object))
 
 
-def kept_images(
-    built: Built, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
+def split_images(
+    built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
     """Return the images that were judged, split by split, a table at a time.
 
@@ -93,17 +93,17 @@ def kept_images(
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
-            if not inside_of(root, name).is_file():  # a picture is shown to whoever reads it
+            if not join_inside(root, name).is_file():  # a picture is shown to whoever reads it
                 remedy = "give `image_dir`, or choose `keep_images` path"
                 raise BenchmarkError(f"{root / name}: no such image; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
     columns |= {"image": names} if images != "none" else {}
     columns |= {name: judged[name].to_numpy() for name in ("score", "votes")}
-    return _by_split(built, columns, root=root if images == "bytes" else None)
+    return _split_rows(built, columns, root=root if images == "bytes" else None)
 
 
-def kept_votes(built: Built, called: Sequence[Any]) -> Splits:
+def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null where nothing
@@ -122,17 +122,17 @@ def kept_votes(built: Built, called: Sequence[Any]) -> Splits:
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
-        "model": texts_of(votes.model, votes.model_names),
+        "model": map_texts(votes.model, votes.model_names),
         "annotator": annotators,
         "value": votes.value,
         "counts": np.isin(np.arange(len(votes)), built.generation.counted),
         "control": votes.control,
     }
     columns |= {} if votes.seconds is None else {"seconds": votes.seconds}
-    return _by_split(built, columns, np.lexsort((place, votes.item)))
+    return _split_rows(built, columns, np.lexsort((place, votes.item)))
 
 
-def kept_preferences(built: Built, called: Sequence[Any]) -> Splits:
+def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
@@ -154,18 +154,18 @@ def kept_preferences(built: Built, called: Sequence[Any]) -> Splits:
         codes = choices["annotator"].cat.codes.to_numpy()
         columns["annotator"], place = _annotators(codes, called)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
-    columns["choice"] = texts_of(nearest, ["b", "tie", "a"])
+    columns["choice"] = map_texts(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
-    return _by_split(built, columns, np.lexsort((place, prompt)))
+    return _split_rows(built, columns, np.lexsort((place, prompt)))
 
 
 def _annotators(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
     """Return the column of annotators, and the order of what they are called."""
-    return texts_of(codes, called), np.argsort(np.argsort(called))[codes]
+    return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
 
 
-def _by_split(
-    built: Built,
+def _split_rows(
+    built: Outcome,
     columns: Mapping[str, Any],
     order: np.ndarray | None = None,
     root: Path | None = None,
@@ -229,8 +229,8 @@ def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
         for name in table["image"].to_pylist():
             image_header(root / name)  # which refuses what is no picture
             pictures.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
-        place = table.column_names.index("image")
-        table = table.set_column(place, "image", pa.array(pictures))
+        index = table.column_names.index("image")
+        table = table.set_column(index, "image", pa.array(pictures))
         features = Features(Features.from_arrow_schema(table.schema) | {"image": Image()})
         schema = features.arrow_schema
         yield table.cast(schema).replace_schema_metadata(schema.metadata)

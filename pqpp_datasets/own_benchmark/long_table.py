@@ -54,12 +54,12 @@ class LongTable:
         rows[ROW] = np.arange(len(rows)) if row is None else row
         return cls(rows, str(path), named or {})
 
-    def place(self, row: int) -> str:
-        """Say in words where a row stands, counted from 0 through all files."""
+    def locate(self, row: int) -> str:
+        """Return a row's file and line, counted from 0 through all files."""
         return f"{self.rows[FILE].iloc[row]}, row {self.rows[ROW].iloc[row] + 1}"
 
-    def said(self, role: str, row: int = 0) -> str:
-        """Return what the file calls a role, in a row where there are several columns of it."""
+    def header(self, role: str, row: int = 0) -> str:
+        """Return the file's column name of a role, in a row if there are several."""
         if role in ("label", "rank") and COLUMN in self.rows:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)
@@ -78,16 +78,16 @@ class LongTable:
         if not len(rows):
             return
         file = f"{self.rows[FILE].iloc[rows[0]]}, "
-        others = [self.place(row).removeprefix(file) for row in rows[1 : _ROWS_NAMED + 1]]
+        others = [self.locate(row).removeprefix(file) for row in rows[1 : _ROWS_NAMED + 1]]
         more = f"; {len(rows) - 1} more, in {', '.join(others)}" if others else ""
-        line = f"{self.place(rows[0])}: {what}{more}"
+        line = f"{self.locate(rows[0])}: {what}{more}"
         self.faults += [line] if line not in self.faults else []
 
     def refuse(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
         """Note cells that are wrong: name and value, then what is allowed and what to do."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
-            self.fault(role, rows, f"{self.said(role, rows[0])} is {cell}, {allowed}")
+            self.fault(role, rows, f"{self.header(role, rows[0])} is {cell}, {allowed}")
 
     def raise_faults(self) -> None:
         """Raise for all that is wrong.
@@ -98,16 +98,16 @@ class LongTable:
         if self.faults:
             raise BenchmarkError(*self.faults[:_FAULTS_TOLD])
 
-    def rows_with(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
-        """Return the rows whose text is a wrong one, given for each category."""
+    def find_rows(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
+        """Return the rows whose category is wrong."""
         wrong = np.fromiter(wrong, bool)
         return np.flatnonzero(wrong[self.rows[role].cat.codes]) if wrong.any() else np.empty(0, int)
 
     def require_filled(self, role: str, remedy: str = "fill it") -> None:
         """Refuse empty cells."""
-        rows = self.rows_with(role, (not text.strip() for text in self.rows[role].cat.categories))
+        rows = self.find_rows(role, (not text.strip() for text in self.rows[role].cat.categories))
         if len(rows):
-            self.fault(role, rows, f"{self.said(role, rows[0])} is empty; {remedy}")
+            self.fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
 
     def values(
         self, role: str, value_of: Callable[[str], float | None], allowed: str
@@ -120,7 +120,7 @@ class LongTable:
             allowed: What is, for the error.
         """
         values = [value_of(text) for text in self.rows[role].cat.categories]
-        self.refuse(role, self.rows_with(role, (value is None for value in values)), allowed)
+        self.refuse(role, self.find_rows(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 
     def join(self, other: LongTable, role: str, is_optional: bool = False) -> None:
@@ -150,7 +150,7 @@ class LongTable:
         # Each stands once, so that its place among the categories is its row.
         row_of = known.cat.categories.get_indexer(ids.categories)
         is_blank = [not text.strip() for text in ids.categories]  # told already
-        rows = self.rows_with(role, (row_of < 0) & ~np.array(is_blank, bool))
+        rows = self.find_rows(role, (row_of < 0) & ~np.array(is_blank, bool))
         instead: Any = ""
         if is_optional and 0 < len(rows) < len(self.rows):
             lost = f"{len(rows)} of {len(self.rows)} rows have a {role} that is not in {other.name}"
@@ -162,7 +162,7 @@ class LongTable:
         texts = other.rows.drop(columns=[role, FILE, ROW]).iloc[chosen].set_axis(self.rows.index)
         for name, column in texts.items() if (chosen < 0).any() else ():
             cells = column.astype(object).mask(chosen < 0, instead)
-            texts[name] = texts_of(*pd.factorize(cells))
+            texts[name] = map_texts(*pd.factorize(cells))
         if "prompt" in self.rows and "prompt" in texts:
             differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
             if differ:
@@ -174,18 +174,18 @@ class LongTable:
             self.notes.append(f"{other.name}: {note}")
 
 
-def texts_of(codes: Any, texts: Sequence[Any]) -> Any:
+def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
     """Return a column of texts from what each code stands for; equal texts get one code.
 
     Example:
-        >>> column = texts_of(np.array([0, 1, 2]), ["b", "a", "b"])
+        >>> column = map_texts(np.array([0, 1, 2]), ["b", "a", "b"])
         >>> column.tolist(), column.categories.tolist()
         (['b', 'a', 'b'], ['b', 'a'])
     """
-    places, names = pd.factorize(np.array(texts, dtype=object))
-    return pd.Categorical.from_codes(places[codes], pd.Index(names, dtype=object))
+    indices, names = pd.factorize(np.array(texts, dtype=object))
+    return pd.Categorical.from_codes(indices[codes], pd.Index(names, dtype=object))
 
 
 def one_text(text: str, rows: int) -> Any:
     """Return a column that has one text in all rows."""
-    return texts_of(np.zeros(rows, np.int8), [text])
+    return map_texts(np.zeros(rows, np.int8), [text])

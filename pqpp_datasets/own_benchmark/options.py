@@ -35,8 +35,8 @@ class FileKind:
     blank: str = ""
 
     @property
-    def filled(self) -> list[str]:
-        """Those that have no empty cell where they are there."""
+    def nonempty(self) -> list[str]:
+        """The columns that may not have empty cells."""
         about = ("annotator", "model", "image", "image_a", "image_b") if self.blank else ()
         return [role for role in dict.fromkeys((*self.needed, *about)) if role != self.blank]
 
@@ -165,15 +165,15 @@ class BuildOptions:
             known = "write it like utf-8, latin-1, cp1252, utf-16 or shift_jis"
             raise BenchmarkError(f"encoding={self.encoding!r:.60}: unknown; {known}") from None
 
-    def called(self, kind: str) -> dict[str, str]:
-        """Return what files of a kind call a column, by what it is to us.
+    def get_columns(self, kind: str) -> dict[str, str]:
+        """Return the column names of a kind of file, by role.
 
         Args:
             kind: Of `FILE_KINDS`.
 
         Example:
             >>> options = BuildOptions(columns={"prompt": "text", "runs.prompt": "query"})
-            >>> options.called("runs"), options.called("relevance")
+            >>> options.get_columns("runs"), options.get_columns("relevance")
             ({'prompt': 'query'}, {'prompt': 'text'})
         """
         common = {role: name for role, name in self.columns.items() if "." not in role}
@@ -186,13 +186,13 @@ class BuildOptions:
     @property
     def is_ready(self) -> bool:
         """Whether the judgments are ready scores of images, made of votes that did not come."""
-        return "score" in self.called("judgments")
+        return "score" in self.get_columns("judgments")
 
-    def model_of(self, image: str) -> str | None:
-        """Return the model that an image's name tells by `model_pattern`, None if it does not.
+    def find_model(self, image: str) -> str | None:
+        """Find the model in an image's name by `model_pattern`; None if absent.
 
         Example:
-            >>> BuildOptions(model_pattern="^([^_]+)_").model_of("sd1.5_normal_001.jpg")
+            >>> BuildOptions(model_pattern="^([^_]+)_").find_model("sd1.5_normal_001.jpg")
             'sd1.5'
         """
         assert self.model_pattern is not None

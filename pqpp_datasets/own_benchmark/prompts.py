@@ -16,15 +16,15 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
-from pqpp_datasets.prompt_text import normalise, spelling_of
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_datasets.prompt_text import fold_text, normalise
+from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
 
 _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
-def identities_of(prompts: pd.DataFrame) -> pa.Table:
+def make_ids(prompts: pd.DataFrame) -> pa.Table:
     """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.
 
     Where the files give no id, it is `<source>-<n>`, n counting the prompts of that source.
@@ -44,7 +44,7 @@ def identities_of(prompts: pd.DataFrame) -> pa.Table:
     return pa.table(columns, schema=pa.schema(IDENTITIES))
 
 
-def splits_of(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
+def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
     """Return the split of each prompt, as `stratified_split` deals them out by source.
 
     A prompt goes by the user's own id, else by source and text: an id that is made here counts
@@ -65,7 +65,7 @@ def splits_of(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
-    Texts of one spelling (`spelling_of`) are one prompt, in the one of them that sorts first;
+    Texts of one spelling (`fold_text`) are one prompt, in the one of them that sorts first;
     how many came in several is noted. Where no text came, an id is a prompt. A row without a source
     stands for its text's only source in any of the files.
 
@@ -91,19 +91,19 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         ([0, 0], ['coco'])
     """
     groups, parts = [], []
-    for place, table in enumerate(tables):
+    for index, table in enumerate(tables):
         there = [role for role in _KNOWN if role in table.rows]
         groups.append(table.rows.groupby(there, observed=True, sort=False).ngroup().to_numpy())
         first = np.unique(groups[-1], return_index=True)[1]
-        parts.append(table.rows.loc[first, there].astype(object).assign(table=place, row=first))
+        parts.append(table.rows.loc[first, there].astype(object).assign(table=index, row=first))
     rows = pd.concat(parts, ignore_index=True)
     rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
     # Of some texts for all rows, each is spelled once.
-    spelled = rows["prompt"].map({text: spelling_of(text) for text in rows["prompt"].unique()})
+    spelled = rows["prompt"].map({text: fold_text(text) for text in rows["prompt"].unique()})
     rows["spelled"] = spelled.where(rows["prompt"] != "", "\0" + rows["prompt_id"].fillna(""))
-    keys = {"source": _filled(rows, "source", "own", tables), "prompt": rows["spelled"]}
+    keys = {"source": _fill_empty(rows, "source", "own", tables), "prompt": rows["spelled"]}
     if same_text:
-        keys["prompt_id"] = _filled(rows, "prompt_id", "", tables)
+        keys["prompt_id"] = _fill_empty(rows, "prompt_id", "", tables)
     number = rows.groupby(list(keys.values()), sort=False).ngroup()
     for role in ("prompt_id", "category"):
         earlier = rows.groupby(number)[role].transform("first")
@@ -114,8 +114,8 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
             tables[table].refuse(role, other["row"].array, f"{has}; give one of them{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
-    for place, table in enumerate(tables):
-        table.rows[NUMBER] = number[rows["table"] == place].to_numpy()[groups[place]]
+    for index, table in enumerate(tables):
+        table.rows[NUMBER] = number[rows["table"] == index].to_numpy()[groups[index]]
     texts = rows["prompt"].groupby(number)
     if several := int((texts.nunique() > 1).sum()):
         how = "that differ only in capitals, blanks, composed or invisible characters"
@@ -125,7 +125,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
 
 
-def _filled(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
+def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
     """Return the sources or ids of rows; an empty one is the only one that its text has, if any."""
     cells, texts = rows[role].fillna(""), rows["spelled"]
     given = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
@@ -166,7 +166,7 @@ def stratified_split(
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
         raise BenchmarkError(f"fractions: {fractions} came; give shares that sum to 1")
-    digests = [sha256_of_parts([f"{seed}\0{key}"]) for key in ids]
+    digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())
     counts = split_counts([len(positions) for positions in members], list(fractions.values()))

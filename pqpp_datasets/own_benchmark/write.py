@@ -16,23 +16,23 @@ from pqpp_datasets.benchmark import size_category
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
-from pqpp_datasets.own_benchmark.build import Built
+from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.kept import (
     judged_by_pairs,
     judged_by_votes,
-    kept_images,
-    kept_preferences,
-    kept_votes,
+    split_images,
+    split_preferences,
+    split_votes,
 )
 from pqpp_datasets.own_benchmark.prompts import split_rule
 from pqpp_datasets.target_columns import Target
-from pqpp_files.errors import explained
+from pqpp_files.errors import explain
 from pqpp_files.figures import figures_text
-from pqpp_files.hashes import sha256_of, sha256_of_parts
+from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.names import how_many
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
 from pqpp_hub.licences import require_licence
@@ -47,8 +47,8 @@ _ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to ope
 
 
 @dataclass(frozen=True)
-class Keeping:
-    """What is written beside the scores, and what the card tells.
+class Extras:
+    """The options of what is written besides the scores.
 
     Attributes:
         images: How images are kept, of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -88,11 +88,11 @@ class Keeping:
             raise BenchmarkError(f"{came}: choose among {', '.join(ANNOTATORS)}")
         self.bibtex()
 
-    def shown(self, names: Sequence[str]) -> list[str]:
-        """Return what annotators are called for people, as in the quality report."""
-        return [n if isinstance(n, str) else f"annotator {n}" for n in self.called(names)]
+    def show_names(self, names: Sequence[str]) -> list[str]:
+        """Return the annotators' display names, as in the quality report."""
+        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_names(names)]
 
-    def called(self, names: Sequence[str]) -> list:
+    def get_names(self, names: Sequence[str]) -> list:
         """Return what annotators are called: their names, or numbers from 1.
 
         Raises:
@@ -103,25 +103,25 @@ class Keeping:
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        with explained("`pseudonym_key` cannot be read", "name a file of yours", BenchmarkError):
-            key = expanded(self.pseudonym_key).read_bytes()
+        with explain("`pseudonym_key` cannot be read", "name a file of yours", BenchmarkError):
+            key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
             came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
             raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
-        places = {digest: place for place, digest in enumerate(sorted(digests), 1)}
+        places = {digest: index for index, digest in enumerate(sorted(digests), 1)}
         return [places[digest] for digest in digests]
 
     def bibtex(self) -> str:
         """Return the citation, empty where there is none."""
         if self.citation is None:
             return ""
-        with explained(f"{self.citation}: not readable", "name a file", BenchmarkError):
+        with explain(f"{self.citation}: not readable", "name a file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
 
 
 def write_benchmark(
-    built: Built, folder: str | Path, name: str = "My benchmark", keeping: Keeping | None = None
+    built: Outcome, folder: str | Path, name: str = "My benchmark", keeping: Extras | None = None
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
@@ -134,7 +134,7 @@ def write_benchmark(
         folder: Where; a folder that is there already is replaced as a whole if it was written by
             this function and holds nothing else, and refused otherwise.
         name: For the card and the report.
-        keeping: What is kept and told; as `Keeping()` if left out.
+        keeping: What is kept and told; as `Extras()` if left out.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
@@ -142,11 +142,11 @@ def write_benchmark(
     Raises:
         BenchmarkError: If the folder holds something else, or a file that the benchmark was built
             from.
-        BenchmarkError: As of `kept_images`.
+        BenchmarkError: As of `split_images`.
     """
-    keeping = keeping or Keeping()
-    people = [names for names, _ in built.flagged]
-    numbers = [keeping.called(names) for names in people]
+    keeping = keeping or Extras()
+    people = [names for names, _ in built.flagged_people]
+    numbers = [keeping.get_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,
@@ -158,10 +158,10 @@ def write_benchmark(
         "sizes": [size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
-        "targets_told": [target.told() for target in built.targets],
+        "targets_told": [target.as_dict() for target in built.targets],
         "split_rule": split_rule(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": [*built.told, *_flagged_told(built, keeping)],
+        "told": [*built.trust_lines, *_describe_flagged(built, keeping)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
@@ -170,30 +170,30 @@ def write_benchmark(
     }
     how = keeping.images, keeping.image_dir
     if built.generation:
-        subsets["images"] = kept_images(built, judged_by_votes(built), *how)
+        subsets["images"] = split_images(built, judged_by_votes(built), *how)
         if keeping.votes and not built.generation.table.is_ready:
-            subsets["votes"] = kept_votes(built, numbers[0])
+            subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
         compared = judged_by_pairs(built)
         if compared is not None:
             where = "compared_images" if "images" in subsets else "images"
-            subsets[where] = kept_images(built, compared, *how)
+            subsets[where] = split_images(built, compared, *how)
         if keeping.votes:
-            subsets["preferences"] = kept_preferences(built, numbers[1])
+            subsets["preferences"] = split_preferences(built, numbers[1])
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
         listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():
-            place = beside / "data" if subset == "default" else beside / "data" / subset
+            file = beside / "data" if subset == "default" else beside / "data" / subset
             for split, tables in splits.items():
-                files[subset, split] = paths = write_split(place, split, tables)
+                files[subset, split] = paths = write_split(file, split, tables)
                 pattern = f"{split.replace('.', '-')}-*.parquet"
-                pattern = (place.relative_to(beside) / pattern).as_posix()
+                pattern = (file.relative_to(beside) / pattern).as_posix()
                 listed["subsets"].setdefault(subset, []).append((split, pattern))
                 if subset != "default":
                     count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
                     listed["rows"].append((subset, split, count))
-        digest = sha256_of_parts(sha256_of(path) for paths in files.values() for path in paths)
+        digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
         (beside / "README.md").write_text(card, "utf-8")
         report = quality_report(built, name, keeping)
@@ -202,17 +202,17 @@ def write_benchmark(
     return Path(folder)
 
 
-def _flagged_told(built: Built, keeping: Keeping) -> Iterator[str]:
-    """Say how many of those who judged are flagged, and what they are called in the report."""
-    for names, people in built.flagged:
-        shown = dict(zip(names, keeping.shown(names), strict=True))
+def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
+    """Yield how many annotators are flagged, with their names in the report."""
+    for names, people in built.flagged_people:
+        shown = dict(zip(names, keeping.show_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
             yield f"{len(people)} of {how_many(len(names), 'rater')} flagged{listed}"
 
 
-def quality_report(built: Built, name: str, keeping: Keeping) -> str:
+def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
     It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand
@@ -224,20 +224,20 @@ def quality_report(built: Built, name: str, keeping: Keeping) -> str:
         keeping: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences
-    called, voters = (keeping.shown(names) for names, _ in built.flagged)
+    called, voters = (keeping.show_names(names) for names, _ in built.flagged_people)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
         flagged = [
-            {"name": voters[place], "place": place, "flag": facts.reasons[place]}
-            for place in np.flatnonzero(facts.shared.votes).tolist()
+            {"name": voters[index], "place": index, "flag": facts.reasons[index]}
+            for index in np.flatnonzero(facts.shared.votes).tolist()
         ]
         flagged.sort(key=lambda row: (not row["flag"], len(row["name"]), row["name"]))
     return render_page(
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.told, *_flagged_told(built, keeping)],
+        told=[*built.trust_lines, *_describe_flagged(built, keeping)],
         plan=agreement and agreement.is_shared and agreement.plan(keeping.plan_width),
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
@@ -254,7 +254,7 @@ def quality_report(built: Built, name: str, keeping: Keeping) -> str:
 
 
 def _annotators(
-    built: Built, generation: Generation, called: Sequence[str]
+    built: Outcome, generation: Generation, called: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row for each annotator: first who is not admitted or flagged, last the control."""
     facts, votes = generation.agreements, generation.table
@@ -266,14 +266,14 @@ def _annotators(
     commonest = _label_names(generation, facts.label.tolist())
     rows = [
         {
-            "judged": judged.get(names[place])
-            or Annotator(names[place], int(facts.votes[place]), {}, None, None, ()),
-            "member": names[place] not in judged,
-            "place": place,
-            "label": commonest[place],
-            "flag": facts.reasons[place],
+            "judged": judged.get(names[index])
+            or Annotator(names[index], int(facts.votes[index]), {}, None, None, ()),
+            "member": names[index] not in judged,
+            "place": index,
+            "label": commonest[index],
+            "flag": facts.reasons[index],
         }
-        for place in np.unique(votes.annotator).tolist()
+        for index in np.unique(votes.annotator).tolist()
     ]
 
     def order(row: dict[str, Any]) -> tuple:
@@ -289,7 +289,7 @@ def _label_names(generation: Generation, values: Iterable[float]) -> list[str]:
     return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
 
 
-def _histogram(built: Built, target: Target) -> dict[str, Any]:
+def _histogram(built: Outcome, target: Target) -> dict[str, Any]:
     column = pa.chunked_array([c for t in built.splits.values() for c in t[target.name].chunks])
     values = column.drop_null().to_numpy()
     counts, edges = np.histogram(values, bins=_BINS, range=target.limits)

@@ -23,15 +23,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pqpp_datasets.benchmark import published
+from pqpp_datasets.benchmark import load_entry
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import Record, count_records, parse_example, read_records
 from pqpp_datasets.sources import release
-from pqpp_datasets.tables import damaged
-from pqpp_files.errors import FileError, explained
+from pqpp_datasets.tables import bad_file
+from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.images import image_header
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand
 from pqpp_files.table_formats import batches
 
 if TYPE_CHECKING:
@@ -105,21 +105,21 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
                 f"published file; fetch it again, or write the number of yours into {pin.name}"
             )
         if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
-            raise damaged(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
+            raise bad_file(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
     schema = features(options).arrow_schema.remove_metadata()
     with contextlib.ExitStack() as stack:
         images = None
         if options.get("pickapic_dir"):
-            uids = {row_of(path, record)["uid"] for record in read_records(path)}
+            uids = {parse_row(path, record)["uid"] for record in read_records(path)}
             images = pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
-        rows = (row_of(path, record) for record in read_records(path))
+        rows = (parse_row(path, record) for record in read_records(path))
         for batch in batches(rows, _RECORDS_IN_TABLE):
-            joined = [row | _joined(row, images) for row in batch] if images else batch
+            joined = [row | _join_rows(row, images) for row in batch] if images else batch
             yield pa.Table.from_pylist(joined, schema=schema)
 
 
-def _joined(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
+def _join_rows(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
     from pqpp_metrics.functional.keywords import prompt_tokens
 
     found = images.execute("SELECT prompt, image FROM images WHERE uid = ?", (row["uid"],))
@@ -133,7 +133,7 @@ def _joined(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
     }
 
 
-def row_of(path: Path, record: Record) -> dict:
+def parse_row(path: Path, record: Record) -> dict:
     """Return a record as a row with our columns.
 
     Raises:
@@ -143,34 +143,34 @@ def row_of(path: Path, record: Record) -> dict:
     try:
         example = parse_example(record.data)
     except ValueError as error:
-        raise damaged(where, f"no tf.train.Example ({error})") from None
+        raise bad_file(where, f"no tf.train.Example ({error})") from None
     filename = _text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
     for ours, theirs in _SCORES.items():
         score = _only(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise damaged(where, f"{theirs} is {score:g}, it must be from 0 to 1")
+            raise bad_file(where, f"{theirs} is {score:g}, it must be from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
         encoded = _only(where, example, theirs, bytes)
         try:
             image_header(encoded)
         except FileError:
-            raise damaged(where, f"{theirs} is not an image") from None
+            raise bad_file(where, f"{theirs} is not an image") from None
         row[ours] = {"bytes": encoded, "path": None}
     labels = _text(where, example, _LABELS).split()
     if odd := [label for label in labels if label not in ("0", "1")]:
-        raise damaged(where, f"{_LABELS} holds {odd[0]!r:.40}, it may hold only 0 and 1")
+        raise bad_file(where, f"{_LABELS} holds {odd[0]!r:.40}, it may hold only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
 def _only(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
-        raise damaged(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
+        raise bad_file(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise damaged(where, f"{name} holds {str(values)[:40]}, expected {kind.__name__}")
+        raise bad_file(where, f"{name} holds {str(values)[:40]}, expected {kind.__name__}")
     return values[0]
 
 
@@ -178,7 +178,7 @@ def _text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
         return _only(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise damaged(where, f"{name} is not UTF-8 ({error.reason})") from None
+        raise bad_file(where, f"{name} is not UTF-8 ({error.reason})") from None
 
 
 def pickapic_files(folder: str | Path) -> list[Path]:
@@ -187,7 +187,7 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     Raises:
         BenchmarkError: If there are none.
     """
-    root = expanded(folder).absolute()
+    root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
         raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet file of Pick-a-Pic is here")
@@ -198,7 +198,7 @@ def cache_key_of_pickapic(folder: object) -> str:
     """Return a digest of the names, sizes and times of a copy's files, a part of the cache key."""
     stats = [(str(path), path.stat()) for path in pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
-    return sha256_of_parts([text])
+    return hash_parts([text])
 
 
 def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
@@ -218,7 +218,7 @@ def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
 
 
 def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    with explained(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
+    with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: no column {min(lacking)} of Pick-a-Pic v1")
@@ -238,4 +238,4 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
 
 
 _OPTIONS = {"pickapic_dir": cache_key_of_pickapic}
-BENCHMARKS = (published("richhf", features=features, files=files, options=_OPTIONS, read=read),)
+BENCHMARKS = (load_entry("richhf", features=features, files=files, options=_OPTIONS, read=read),)

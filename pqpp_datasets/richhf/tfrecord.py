@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import damaged, require_file
+from pqpp_datasets.tables import bad_file, require_file
 from pqpp_files.extras import needing
 
 _HEADER = struct.Struct("<QI")
@@ -44,10 +44,10 @@ def count_records(path: Path) -> int:
     Raises:
         BenchmarkError: It is missing, empty, cut or a length is damaged; names record and offset.
     """
-    with _mapped(path) as view:
+    with _map_file(path) as view:
         number = offset = 0
         while offset < len(view):
-            offset = _end_of(path, view, number, offset)
+            offset = _find_end(path, view, number, offset)
             number += 1
     return number
 
@@ -58,37 +58,37 @@ def read_records(path: Path) -> Iterator[Record]:
     Raises:
         BenchmarkError: It is missing, empty, cut or damaged; names record and offset.
     """
-    with _mapped(path) as view:
+    with _map_file(path) as view:
         number = offset = 0
         while offset < len(view):
-            end = _end_of(path, view, number, offset)
+            end = _find_end(path, view, number, offset)
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
             if _masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
-                raise _damaged(path, number, offset, "the data do not match their checksum")
+                raise _bad_file(path, number, offset, "the data do not match their checksum")
             yield Record(number, offset, data)
             number, offset = number + 1, end
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     require_file(path)
     if not path.stat().st_size:
-        raise _damaged(path, 0, 0, "the file is empty")
+        raise _bad_file(path, 0, 0, "the file is empty")
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _end_of(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
+def _find_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     """Verify the length of the record at an offset and return where the record ends."""
     if offset + _HEADER.size > len(view):
-        raise _damaged(path, number, offset, f"the file is cut at {len(view)} bytes")
+        raise _bad_file(path, number, offset, f"the file is cut at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
     if _masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
             raise BenchmarkError(f"{path}: it is a Git LFS pointer; fetch it by `git lfs pull`")
-        raise _damaged(path, number, offset, "the length does not match its checksum")
+        raise _bad_file(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
-        raise _damaged(path, number, offset, f"the file is cut at {len(view)} of {end} bytes")
+        raise _bad_file(path, number, offset, f"the file is cut at {len(view)} of {end} bytes")
     return end
 
 
@@ -97,8 +97,8 @@ def _masked_crc(data: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def _damaged(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
-    return damaged(f"{path}, record {number} at offset {offset}", what)
+def _bad_file(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
+    return bad_file(f"{path}, record {number} at offset {offset}", what)
 
 
 def parse_example(data: bytes) -> dict[str, list]:

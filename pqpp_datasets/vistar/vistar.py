@@ -25,9 +25,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import features_of, published
+from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import damaged, parse_published, read_text
+from pqpp_datasets.tables import bad_file, parse_published, read_text
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
 
@@ -172,11 +172,11 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
         where = f"{path}, line {number}"
         entry = parse_published(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise damaged(where, "expected an object with prompt_index and questionnaire")
+            raise bad_file(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
             allowed = f"a number from 0 to {prompts - 1} that no earlier line has is allowed"
-            raise damaged(where, f"prompt_index is {index!r}, {allowed}")
+            raise bad_file(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flat_questions(entry["questionnaire"])
         except BenchmarkError as error:
@@ -242,4 +242,4 @@ def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
     return dict(zip(_QUESTIONS, map(list, zip(*rows, strict=True)), strict=True))
 
 
-BENCHMARKS = (published("vistar", features=features_of(_SCHEMA), read=read, files=files),)
+BENCHMARKS = (load_entry("vistar", features=make_features(_SCHEMA), read=read, files=files),)

@@ -2,8 +2,8 @@
 
 from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
 from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator
+from pqpp_engines.generate.generators import GeneratedImage as GeneratedImage
 from pqpp_engines.generate.generators import Generator as Generator
-from pqpp_engines.generate.generators import Made as Made
 from pqpp_engines.generate.pipeline import DiffusersGenerator as DiffusersGenerator
 from pqpp_engines.generate.run import generate as generate
-from pqpp_engines.generate.run import seed_of as seed_of
+from pqpp_engines.generate.run import get_seed as get_seed

@@ -7,7 +7,7 @@ from typing import Any
 from pqpp_backbones.chat.chat import Budget
 from pqpp_backbones.errors import ServiceError
 from pqpp_engines.errors import EngineError
-from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.images import image_header, open_image
@@ -69,14 +69,14 @@ class EndpointGenerator(Generator):
         self._body = {"model": model, "n": 1, "response_format": "b64_json"}
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
-    def make_one(self, wanted: Wanted) -> Made:
+    def make_one(self, request: ImageRequest) -> GeneratedImage:
         """See `Generator.make_one`; one call an image."""
-        asked = {**self._body, "prompt": wanted.prompt, "seed": wanted.seed % 2**31}
+        asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)
         except ServiceError as error:
             if error.is_of_one_request:
-                return Made(None, True, {"refused": error.said})
+                return GeneratedImage(None, True, {"refused": error.said})
             raise
         self.budget.ledger.settle(call, self.budget.price_call)
         if not isinstance(answer, dict) or "data" not in answer:
@@ -87,7 +87,7 @@ class EndpointGenerator(Generator):
         facts = {"seed": None if "seed" in self._service.refused else asked["seed"]}
         if isinstance(found.get("revised_prompt"), str):
             facts["revised_prompt"] = visible(found["revised_prompt"])
-        return Made(image, None, facts if image else {"refused": why})
+        return GeneratedImage(image, None, facts if image else {"refused": why})
 
 
 def _read(found: dict[str, Any]) -> tuple[Any, str]:

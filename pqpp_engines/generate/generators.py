@@ -29,8 +29,8 @@ _WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of Linux
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """An image that shall be made.
+class ImageRequest:
+    """An image to generate.
 
     Attributes:
         prompt_id: Of its prompt.
@@ -46,18 +46,18 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Made:
-    """An image, and what is told of it.
+class GeneratedImage:
+    """A generated image with its metadata.
 
     Attributes:
         image: A PIL image; None where there is none.
         flagged: What a safety checker said; None where there is none.
-        told: What else stands in its JSON file; a `seed` replaces the one that was asked for.
+        info: What else stands in its JSON file; a `seed` replaces the one that was asked for.
     """
 
     image: Image | None
     flagged: bool | None = None
-    told: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Generator:
@@ -73,11 +73,11 @@ class Generator:
     settings: Mapping[str, Any]
     budget: Budget | None = None
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+    def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Return the images; that of one seed is the same whatever else is made."""
-        return [self.make_one(each) for each in wanted]
+        return [self.make_one(each) for each in requests]
 
-    def make_one(self, wanted: Wanted) -> Made:
+    def make_one(self, request: ImageRequest) -> GeneratedImage:
         """Return one image."""
         raise NotImplementedError
 
@@ -112,11 +112,11 @@ class CommandGenerator(Generator):
             raise EngineError("`command`: a quote opens and never closes; correct it") from None
         self.settings = {"command": self.command}
 
-    def make_one(self, wanted: Wanted) -> Made:
+    def make_one(self, request: ImageRequest) -> GeneratedImage:
         """See `Generator.make_one`."""
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
-            filled = {"prompt": wanted.prompt, "seed": str(wanted.seed), "output": str(output)}
+            filled = {"prompt": request.prompt, "seed": str(request.seed), "output": str(output)}
             # In one go: a prompt may hold such marks too.
             words = [
                 re.sub(r"\{(prompt|seed|output)\}", lambda mark: filled[mark[1]], word)
@@ -135,7 +135,7 @@ class CommandGenerator(Generator):
             if done.returncode:
                 raise EngineError(f"`command`: ended with {done.returncode} ({said})", True)
             try:
-                return Made(open_image(output))
+                return GeneratedImage(open_image(output))
             except FileError:
                 raise EngineError("`command`: it wrote no image to {output}", True) from None
 

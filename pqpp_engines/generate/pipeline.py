@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.pretrained import files_digest, loading, put_on
+from pqpp_backbones.pretrained import files_digest, loading, move_to
 from pqpp_engines.errors import EngineError
-from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_hub.pull import pull_files
 
@@ -98,7 +98,7 @@ class DiffusersGenerator(Generator):
             self.device = "cuda" if torch.cuda.is_available() else "cpu"
         revision = self.revision
         if self.pipeline is None:
-            self.pipeline, revision = self._loaded(full)
+            self.pipeline, revision = self._load(full)
         options = self._set_scheduler()
         lora = self._add_lora()
         self.pipeline.set_progress_bar_config(disable=True)
@@ -107,7 +107,7 @@ class DiffusersGenerator(Generator):
         if self.vae_tiling:
             self.pipeline.vae.enable_tiling()
         if self.offload is None:
-            put_on(self.pipeline, self.device)
+            move_to(self.pipeline, self.device)
         else:
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
         known = inspect.signature(type(self.pipeline).__call__).parameters
@@ -129,13 +129,13 @@ class DiffusersGenerator(Generator):
             **({"dropped": sorted(self.dropped)} if self.dropped else {}),
         }
 
-    def make(self, wanted: Sequence[Wanted]) -> list[Made]:
+    def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """See `Generator.make`."""
         import torch
 
         made = self.pipeline(
-            [image.prompt for image in wanted],
-            generator=[torch.Generator("cpu").manual_seed(image.seed) for image in wanted],
+            [image.prompt for image in requests],
+            generator=[torch.Generator("cpu").manual_seed(image.seed) for image in requests],
             **self._call,
         )
         images = getattr(made, "images", None)
@@ -144,22 +144,22 @@ class DiffusersGenerator(Generator):
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
         one = f"the image has one colour, as NaN gives in {self.dtype}; use another --dtype"
         return [
-            Made(image, flag, {"height": image.height, "width": image.width})
+            GeneratedImage(image, flag, {"height": image.height, "width": image.width})
             if flag or any(low < high for low, high in image.convert("RGB").getextrema())
-            else Made(None, None, {"refused": one})
+            else GeneratedImage(None, None, {"refused": one})
             for image, flag in zip(images, flagged, strict=True)
         ]
 
-    def _loaded(self, name: str) -> tuple[Any, str]:
+    def _load(self, name: str) -> tuple[Any, str]:
         """Return the pipeline, and the commit that it came from, or the hash of its files."""
         import diffusers
         import torch
 
         diffusers.utils.logging.disable_progress_bar()
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
-        is_folder = expanded(name).is_dir()
+        is_folder = expand(name).is_dir()
         with loading(f"{self.model} has no usable pipeline", remedy, name, files=()):
-            folder = str(expanded(name)) if is_folder else name
+            folder = str(expand(name)) if is_folder else name
             if not is_folder:
                 folder = diffusers.DiffusionPipeline.download(
                     name, revision=self.revision, variant=self.variant, use_safetensors=True
@@ -213,8 +213,8 @@ class DiffusersGenerator(Generator):
             return {}
         with needing("`lora`", "models"):
             import peft  # noqa: F401
-        if expanded(self.lora).is_dir():
-            folder, name = expanded(self.lora), Path(self.lora).name
+        if expand(self.lora).is_dir():
+            folder, name = expand(self.lora), Path(self.lora).name
         else:
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"

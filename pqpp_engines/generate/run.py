@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pqpp_engines.errors import EngineError
-from pqpp_engines.generate.generators import Generator, Made, Wanted
+from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.hashes import hash_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.shards import ERROR, ShardStore, cell_texts, ids_of
+from pqpp_files.shards import ERROR, ShardStore, cell_texts, check_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +29,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass
-class Generated:
-    """What a run has done.
+class GenerationSummary:
+    """The counts of a generation run.
 
     Attributes:
         made: How many images it made.
@@ -49,17 +49,17 @@ class Generated:
     last_refusal: str = ""
 
 
-def seed_of(prompt_id: str, model: str, index: int) -> int:
+def get_seed(prompt_id: str, model: str, index: int) -> int:
     """Return the seed of an image: the first 63 bits of a hash of what it is.
 
     Example:
-        >>> seed_of("mscoco-1", "sdxl", 0) == seed_of("mscoco-1", "sdxl", 0)
+        >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 0)
         True
-        >>> seed_of("mscoco-1", "sdxl", 0) == seed_of("mscoco-1", "sdxl", 1)
+        >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 1)
         False
     """
     text = json.dumps([prompt_id, model, index], ensure_ascii=False)
-    return int(sha256_of_parts([text])[:16], 16) >> 1
+    return int(hash_parts([text])[:16], 16) >> 1
 
 
 def generate(
@@ -70,7 +70,7 @@ def generate(
     batch_size: int = 1,
     share: tuple[int, int] = (0, 1),
     progress: bool = False,
-) -> Generated:
+) -> GenerationSummary:
     """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
 
     What is there is not made again, so a job that was killed goes on where it was. The image comes
@@ -104,12 +104,12 @@ def generate(
             raise EngineError(f"duplicate prompt_id {prompt_id}; remove one")
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
-    wanted = wanted_images(generator, full, images_per_prompt)
+    wanted = make_requests(generator, full, images_per_prompt)
     names = set(store.find(IMAGES))
     there = sum(image_name(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.plan([("", generator.budget.price_call)] * (len(wanted) - there))
-    summary = Generated(blank=len(chosen) - len(full))
+    summary = GenerationSummary(blank=len(chosen) - len(full))
     with tqdm(total=len(wanted), initial=there, unit="image", disable=not progress) as bar:
         for image in make_images(generator, wanted, store, batch_size):
             if image.is_old:
@@ -118,7 +118,7 @@ def generate(
             bar.update()
             if image.refusal is None:
                 summary.made += 1
-                summary.flagged += bool(image.told["flagged"])
+                summary.flagged += bool(image.info["flagged"])
             else:
                 summary.refused += 1
                 summary.last_refusal = image.refusal
@@ -126,46 +126,48 @@ def generate(
     return summary
 
 
-def wanted_images(
+def make_requests(
     generator: Generator, prompts: Iterable[Mapping[str, str]], images_per_prompt: int
-) -> list[Wanted]:
-    """Return the images of prompts, each with its seed."""
+) -> list[ImageRequest]:
+    """Return the image requests of prompts, each with its seed."""
     return [
-        Wanted(row["prompt_id"], row["prompt"], n, seed_of(row["prompt_id"], generator.name, n))
+        ImageRequest(
+            row["prompt_id"], row["prompt"], n, get_seed(row["prompt_id"], generator.name, n)
+        )
         for row in prompts
         for n in range(images_per_prompt)
     ]
 
 
 @dataclass(frozen=True)
-class MadeImage:
-    """An image that was wanted: there, made or refused.
+class ImageResult:
+    """The result of an image request: present, generated or refused.
 
     Attributes:
-        wanted: What was wanted.
-        told: What its JSON file says; empty for one that was refused.
+        request: What was wanted.
+        info: What its JSON file says; empty for one that was refused.
         is_old: Whether it was there.
         refusal: Why there is none.
     """
 
-    wanted: Wanted
-    told: Mapping[str, Any]
+    request: ImageRequest
+    info: Mapping[str, Any]
     is_old: bool = False
     refusal: str | None = None
 
 
 def make_images(
     generator: Generator,
-    wanted: Sequence[Wanted],
+    requests: Sequence[ImageRequest],
     store: ShardStore,
     batch_size: int = 1,
     go_on: bool = False,
-) -> Iterator[MadeImage]:
+) -> Iterator[ImageResult]:
     """Make the images that are not there; gives each, first those that are.
 
     Args:
         generator: What makes them.
-        wanted: The images.
+        requests: The images.
         root: The folder that has `images`.
         batch_size: How many at a time.
         go_on: Whether an `EngineError` that refuses one image ends no job.
@@ -174,9 +176,9 @@ def make_images(
         EngineError: One that is there was made otherwise, or the generator cannot go on.
     """
     left = []
-    for image in wanted:
+    for image in requests:
         name = image_name(generator, image)
-        if not store.has(name):
+        if not store.exists(name):
             left.append(image)
             continue
         note = _read_note(store, name)
@@ -186,25 +188,27 @@ def make_images(
                     f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
                     "name another folder or another --name"
                 )
-        yield MadeImage(image, note, True)
+        yield ImageResult(image, note, True)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
-        for image, made in zip(batch, _made(generator, batch, go_on), strict=True):
+        for image, made in zip(batch, _generate(generator, batch, go_on), strict=True):
             if made.image is None:
-                yield MadeImage(image, {}, refusal=str(made.told.get("refused", "it is refused")))
+                yield ImageResult(image, {}, refusal=str(made.info.get("refused", "it is refused")))
             else:
                 yield _write(store, generator, image, made)
 
 
-def _made(generator: Generator, batch: Sequence[Wanted], go_on: bool) -> list[Made]:
+def _generate(
+    generator: Generator, batch: Sequence[ImageRequest], go_on: bool
+) -> list[GeneratedImage]:
     try:
         return generator.make(batch)
     except EngineError as error:
         if not (go_on and error.refuses_image):
             raise
         if len(batch) == 1:
-            return [Made(None, None, {"refused": str(error)})]
-        return [made for image in batch for made in _made(generator, [image], go_on)]
+            return [GeneratedImage(None, None, {"refused": str(error)})]
+        return [made for image in batch for made in _generate(generator, [image], go_on)]
 
 
 def check_name(generator: Generator) -> None:
@@ -213,65 +217,67 @@ def check_name(generator: Generator) -> None:
         raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
 
 
-def image_name(generator: Generator, wanted: Wanted) -> str:
+def image_name(generator: Generator, request: ImageRequest) -> str:
     """Return where an image lies in the place of outputs."""
-    return f"{IMAGES}/{wanted.prompt_id}/{generator.name}_{wanted.index}.png"
+    return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
 
-def _note_of(name: str) -> str:
-    """Return where it lies what is told of an image."""
+def _get_note_name(name: str) -> str:
+    """Return the name of an image's JSON file."""
     return f"{name.removesuffix('.png')}.json"
 
 
 def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
-    """Return what is told of an image that is there; what no run of ours wrote is refused."""
+    """Read an existing image's metadata; refuse a file that pqpp did not write."""
     try:
-        note = dict(parse_json(store.read(_note_of(name))))
+        note = dict(parse_json(store.read(_get_note_name(name))))
     except (OSError, TypeError, ValueError):
         raise EngineError(
             f"{store}/{name} has no readable JSON file next to it; remove both"
         ) from None
     if lacking := set(_LISTED) - set(note):
         said = f"has no {min(lacking)!r}; it is not by `pqpp generate`, move it and its image"
-        raise EngineError(f"{store}/{_note_of(name)} {said}")
+        raise EngineError(f"{store}/{_get_note_name(name)} {said}")
     return note
 
 
-def _write(store: ShardStore, generator: Generator, wanted: Wanted, made: Made) -> MadeImage:
-    """Write an image and before it what is told of it."""
-    assert made.image is not None
+def _write(
+    store: ShardStore, generator: Generator, request: ImageRequest, generated: GeneratedImage
+) -> ImageResult:
+    """Write an image, its metadata first."""
+    assert generated.image is not None
     buffer = io.BytesIO()
-    made.image.save(buffer, "PNG")
+    generated.image.save(buffer, "PNG")
     content = buffer.getvalue()
     note = {
-        "prompt_id": wanted.prompt_id,
-        "prompt": wanted.prompt,
+        "prompt_id": request.prompt_id,
+        "prompt": request.prompt,
         "model": generator.name,
-        "index": wanted.index,
-        "seed": wanted.seed,
+        "index": request.index,
+        "seed": request.seed,
         **generator.settings,
-        "flagged": made.flagged,
-        **made.told,
+        "flagged": generated.flagged,
+        **generated.info,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    name = image_name(generator, wanted)
+    name = image_name(generator, request)
     text = json.dumps(note, indent=1, ensure_ascii=False) + "\n"
-    store.put(_note_of(name), text.encode())
-    store.put(name, content)
-    return MadeImage(wanted, note)
+    store.write(_get_note_name(name), text.encode())
+    store.write(name, content)
+    return ImageResult(request, note)
 
 
 def list_images(store: ShardStore) -> None:
     """Write the metadata of an imagefolder of `datasets`: a line for each image that is there."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
-        beside = _note_of(name)
+        beside = _get_note_name(name)
         if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
             note = _read_note(store, name)
             kept = {key: note[key] for key in _LISTED}
             line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
-    store.put(METADATA, "".join(lines).encode())
+    store.write(METADATA, "".join(lines).encode())
 
 
 @dataclass
@@ -296,11 +302,11 @@ class GenerateShard:
     Example:
         >>> import pyarrow as pa, tempfile
         >>> from PIL import Image
-        >>> from pqpp_engines.generate import Generator, Made
+        >>> from pqpp_engines.generate import Generator, GeneratedImage
         >>> class Grey(Generator):
         ...     name, settings = "grey", {}
         ...     def make(self, wanted):
-        ...         return [Made(Image.new("L", (8, 8), 128)) for one in wanted]
+        ...         return [GeneratedImage(Image.new("L", (8, 8), 128)) for one in wanted]
         >>> job = GenerateShard(Grey, tempfile.mkdtemp(), images_per_prompt=1)
         >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
         >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
@@ -334,22 +340,22 @@ class GenerateShard:
         return {name: value for name, value in vars(self).items() if name != "generator"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Make the images, and return what is told of them."""
+        """Generate the images, and return their metadata."""
         import pyarrow as pa
 
         check_name(self.generator)
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
-        ids, wrong = ids_of(table, "prompt_id")
+        ids, wrong = check_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
         good = [prompt for prompt, fault in zip(asked, faults, strict=True) if fault is None]
         made: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for image in self._made(good):
-            wanted = image.wanted
+        for image in self._generate(good):
+            wanted = image.request
             name = None if image.refusal else image_name(self.generator, wanted)
             row = {
                 "file_name": name and name.removeprefix(f"{IMAGES}/"),
-                **{key: image.told.get(key) for key in ("seed", "flagged", "sha256")},
+                **{key: image.info.get(key) for key in ("seed", "flagged", "sha256")},
                 "index": wanted.index,
                 ERROR: image.refusal,
             }
@@ -364,11 +370,11 @@ class GenerateShard:
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*names, ERROR)])
         return pa.Table.from_pylist(rows, schema)
 
-    def _made(self, prompts: list[dict[str, str]]) -> list[MadeImage]:
+    def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
         """Make images in their order; where none at all can be made, it is no fault of a prompt."""
-        wanted = wanted_images(self.generator, prompts, self.images_per_prompt)
+        wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
             raise EngineError(f"no image of {len(prompts)} prompts can be made: {done[0].refusal}")
-        return sorted(done, key=lambda image: image.wanted.index)
+        return sorted(done, key=lambda image: image.request.index)

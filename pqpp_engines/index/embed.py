@@ -17,7 +17,7 @@ from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.images import ENDINGS
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class EmbedShard:
         elif good:
             for row in good:  # one at a time, so that a bad one ends no batch
                 try:
-                    path = expanded(self.image_dir or "") / texts[row]
+                    path = expand(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.images([path], 1)[0].tolist()
                 except FileError as error:
                     faults[row] = f"the image cannot be read: {in_a_line(error, named=False)}"
@@ -101,7 +101,7 @@ def has_embeddings(folder: str | Path) -> bool:
         >>> has_embeddings("no such folder")
         False
     """
-    return (expanded(folder) / MANIFEST).is_file()
+    return (expand(folder) / MANIFEST).is_file()
 
 
 def read_embedded(
@@ -117,16 +117,16 @@ def read_embedded(
         EngineError: It is another job's folder, shards lack, or no row has an embedding.
         FileError: A file is damaged.
     """
-    place = expanded(folder)
+    path = expand(folder)
     try:
-        manifest = read_json(place / MANIFEST)
+        manifest = read_json(path / MANIFEST)
         settings, wanted = dict(manifest["settings"]), len(manifest["shards"])
         if settings["job"] != "embed":
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
         raise EngineError(f"{folder} has no embeddings made by pqpp search embed") from None
-    shards = find_shards(str(place / "part-*.parquet"))
+    shards = find_shards(str(path / "part-*.parquet"))
     there = len({made.path for made in shards})
     if there < wanted:
         raise EngineError(f"{folder} has {there} of {wanted} shards; finish the job first")

@@ -19,7 +19,7 @@ import numpy as np
 from pqpp_backbones.pretrained import check_ids, load_model
 from pqpp_engines.errors import EngineError
 from pqpp_files.foreign.images import open_image
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,15 +72,15 @@ class ImageTextEncoder:
         )
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.at_once
-        is_folder = expanded(full).is_dir()
-        self.model = Path(full).name if is_folder else loaded.told.name
-        self.revision = loaded.told.revision
+        is_folder = expand(full).is_dir()
+        self.model = Path(full).name if is_folder else loaded.identity.name
+        self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             kind = type(self._network).__name__
             raise EngineError(f"{model} is a {kind} without image features; name CLIP or the like")
 
     @classmethod
-    def of(cls, index: Index, folder: str | None = None) -> Self:
+    def from_index(cls, index: Index, folder: str | None = None) -> Self:
         """Return the model of an index.
 
         Args:
@@ -111,7 +111,7 @@ class ImageTextEncoder:
 
     def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return an embedding for each text, float32 (texts, size), not normalised."""
-        return self._embedded(texts, self._text_features, batch_size)
+        return self._embed_batches(texts, self._text_features, batch_size)
 
     def images(self, images: Iterable[Any], batch_size: int = 64) -> Floats:
         """Return an embedding for each image: paths, PIL images or what else `open_image` takes.
@@ -119,7 +119,7 @@ class ImageTextEncoder:
         Returns:
             float32 (images, size), not normalised; of BLIP-2 (images, vectors of each, size).
         """
-        return self._embedded(images, self._image_features, batch_size)
+        return self._embed_batches(images, self._image_features, batch_size)
 
     def matches(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return the log-odds that each text matches an image, float32 (texts,).
@@ -149,14 +149,14 @@ class ImageTextEncoder:
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
 
-        return self._embedded(texts, odds, batch_size)
+        return self._embed_batches(texts, odds, batch_size)
 
     def _text_features(self, texts: list[str]) -> Any:
-        from pqpp_backbones.images.embedding import embed_tokens, placed_tokens
+        from pqpp_backbones.images.embedding import embed_tokens, move_tokens
 
         model, processor = self._network, self._processor
         if not self.can_match:
-            return embed_tokens(model, **placed_tokens(model, processor, texts))
+            return embed_tokens(model, **move_tokens(model, processor, texts))
         tokens = _text_tokens(model, processor, texts)
         states = model.qformer(
             query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
@@ -166,11 +166,11 @@ class ImageTextEncoder:
         return model.text_projection(states[:, 0, :])
 
     def _image_features(self, images: list[Any]) -> Any:
-        from pqpp_backbones.images.embedding import pooled
+        from pqpp_backbones.images.embedding import get_features
 
         model, pixels = self._network, self._pixels(images)
         if not self.can_match:
-            return pooled(model.get_image_features(**pixels))
+            return get_features(model.get_image_features(**pixels))
         states = _image_states(model, pixels["pixel_values"])
         hidden = model.qformer(
             query_embeds=model.query_tokens.expand(len(states), -1, -1),
@@ -183,7 +183,7 @@ class ImageTextEncoder:
         opened = [open_image(image) for image in images]
         return self._processor.image_processor(opened, return_tensors="pt").to(self.device)
 
-    def _embedded(
+    def _embed_batches(
         self, items: Iterable[Any], embed: Callable[[list[Any]], Any], batch_size: int
     ) -> Floats:
         import torch

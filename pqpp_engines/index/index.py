@@ -20,12 +20,12 @@ import numpy as np
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import explained
+from pqpp_files.atomic_write import atomic_folder
+from pqpp_files.errors import explain
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
-from pqpp_files.hashes import sha256_of
-from pqpp_files.paths import expanded, resolved
-from pqpp_files.write_beside import whole_folder
+from pqpp_files.hashes import hash_file
+from pqpp_files.paths import expand, resolve
 from pqpp_hub.card import render_card
 
 if TYPE_CHECKING:
@@ -55,20 +55,20 @@ class Index:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = expanded(folder)
+        self.folder = expand(folder)
         if not (self.folder / CONFIG).is_file():
             raise EngineError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
         with needing("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
-        with explained(f"{folder}: a damaged index", "build it again", EngineError):
+        with explain(f"{folder}: a damaged index", "build it again", EngineError):
             self.config = read_foreign_json(self.folder / CONFIG)
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError(f"{CONFIG}: model, factory or revision must be text")
             # faiss may read beyond the end of a file that was cut or changed, and end the process.
             for name in (INDEX, IDS):
-                if sha256_of(self.folder / name) != self.config["sha256"][name]:
+                if hash_file(self.folder / name) != self.config["sha256"][name]:
                     raise ValueError(f"{name} was changed since it was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             self.ids: list[str] = table["id"].to_pylist()
@@ -112,13 +112,13 @@ class Index:
         short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
         if short.any():
             scores[short], found[short] = self._exact.search(vectors[short], k * per)
-        places = np.empty((len(vectors), k), dtype=np.int64)
+        indices = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
             items, first = np.unique(items, return_index=True)  # the best vector of each
             best = np.argsort(-scores[row, first], kind="stable")[:k]
-            places[row], cosines[row] = items[best], scores[row, first[best]]
-        return places, cosines
+            indices[row], cosines[row] = items[best], scores[row, first[best]]
+        return indices, cosines
 
     def add(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
@@ -135,7 +135,7 @@ class Index:
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
             given = np.shape(embeddings)[1:]
             raise EngineError(f"embeddings of {given}; the index has {per} of {size} an item")
-        return self._write_larger(_unit_parts(embeddings), ids, output or self.folder)
+        return self._write_larger(_iterate_units(embeddings), ids, output or self.folder)
 
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
         """Write an index with the vectors of two, which must come from one model and revision."""
@@ -143,7 +143,7 @@ class Index:
             value, others = self.config[name], other.config[name]
             if value != others:
                 raise EngineError(f"the {name} differs: {value} and {others}; build both alike")
-        if resolved(output) in (resolved(self.folder), resolved(other.folder)):
+        if resolve(output) in (resolve(self.folder), resolve(other.folder)):
             raise EngineError(f"{output} is one of the inputs; name another folder")
         store, total = other._exact, other._faiss.ntotal
         starts = range(0, total, _AT_ONCE)
@@ -210,7 +210,7 @@ def build_index(
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
     recall, probes = 1.0, 0
-    with explained(f"{factory}: faiss cannot use it here", "name another", EngineError):
+    with explain(f"{factory}: faiss cannot use it here", "name another", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
             raise RuntimeError("a size in its name is 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
@@ -220,7 +220,7 @@ def build_index(
         if factory == "Flat":  # room for all of them, as growing costs half of a build
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
-        for part in _unit_parts(embeddings):
+        for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
             recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
@@ -249,7 +249,7 @@ def _unit(values: Any, what: str) -> Floats:
     return np.divide(vectors, lengths, order="C")
 
 
-def _unit_parts(embeddings: Any) -> Iterator[Floats]:
+def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     """Give the vectors of embeddings part by part; a memory-mapped array is read in parts."""
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
@@ -257,9 +257,9 @@ def _unit_parts(embeddings: Any) -> Iterator[Floats]:
         yield _unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
 
 
-def _random_vectors(embeddings: Any, most: int, seed: int) -> Floats:
+def _random_vectors(embeddings: Any, limit: int, seed: int) -> Floats:
     values = np.asarray(embeddings)
-    items = max(1, min(len(values), most * values.shape[-1] * len(values) // values.size))
+    items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
     rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
     return _unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
 
@@ -307,16 +307,16 @@ def _write(
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise EngineError(f"duplicate id {twice!r:.80}; remove one")
-    place = expanded(output)
-    with whole_folder(place, FILES) as beside:
+    path = expand(output)
+    with atomic_folder(path, FILES) as beside:
         with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
             writer = faiss.PyCallbackIOWriter(file.write)  # type: ignore[attr-defined]
             faiss.write_index(index, writer)
         table = pa.table({"id": pa.array(names, pa.large_string())})
         with pa.OSFile(str(beside / IDS), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
             out.write_table(table)
-        sums = {name: sha256_of(beside / name) for name in (INDEX, IDS)}
+        sums = {name: hash_file(beside / name) for name in (INDEX, IDS)}
         config = {**config, "vectors": index.ntotal, "sha256": sums}
         (beside / CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
         (beside / CARD).write_text(render_card("engines/index", **config), "utf-8")
-    return place
+    return path

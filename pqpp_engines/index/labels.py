@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_engines.errors import EngineError
-from pqpp_models.text.reading.words import content_words, words_of
+from pqpp_models.text.reading.words import content_words, to_words
 
 Floats = NDArray[np.float32]
 _AT_ONCE = 64
@@ -43,7 +43,7 @@ def preliminary_relevance(
     captions: Sequence[str],
     embed: Callable[[Sequence[str]], Floats] | None = None,
     threshold: float | None = None,
-    most: int = 2000,
+    limit: int = 2000,
     refined_from: int = 1000,
 ) -> Candidates:
     """Return the images that may be relevant to each query, by their captions.
@@ -56,7 +56,7 @@ def preliminary_relevance(
             the share of a query's content words that the captions of an image hold together.
         threshold: Cosine, or share of a prompt's words, to reach (default: .7, .5). A cosine must
             be above it.
-        most: Images of a prompt.
+        limit: Images of a prompt.
         refined_from: Rank behind which captions must hold all words of the prompt. All content
             words, the captions of an image together.
 
@@ -78,21 +78,21 @@ def preliminary_relevance(
         threshold = SHARED_WORDS if embed is None else COSINE
     import pandas as pd
 
-    places, names = pd.factorize(np.array(images, dtype=object))
+    indices, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
-    for place, caption in zip(places.tolist(), captions, strict=True):
-        words[place] |= _words(caption)
+    for index, caption in zip(indices.tolist(), captions, strict=True):
+        words[index] |= _words(caption)
     if embed is None:
         scored = _shares(queries, words)
     else:
-        scored = _cosines(queries, captions, places, embed)
+        scored = _cosines(queries, captions, indices, embed)
     rows: list[tuple[int, NDArray, Floats]] = []
     for number, scores in enumerate(scored):
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
         wanted = _words(queries[number])
         late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
-        kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:most]
+        kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
         rows.append((number, kept, scores[kept]))
     return Candidates(
         np.repeat([number for number, _, _ in rows], [len(kept) for _, kept, _ in rows]),
@@ -103,15 +103,15 @@ def preliminary_relevance(
 
 def _words(text: str) -> frozenset[str]:
     """Return the words that name something, all words where none does."""
-    every = words_of(text)
+    every = to_words(text)
     return frozenset(content_words(every) or every)
 
 
 def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
     images_of: dict[str, list[int]] = {}
-    for place, image_words in enumerate(words):
+    for index, image_words in enumerate(words):
         for word in image_words:
-            images_of.setdefault(word, []).append(place)
+            images_of.setdefault(word, []).append(index)
     for query in queries:
         wanted = _words(query)
         scores = np.zeros(len(words), dtype=np.float32)
@@ -123,12 +123,12 @@ def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Float
 def _cosines(
     queries: Sequence[str],
     captions: Sequence[str],
-    places: NDArray,
+    indices: NDArray,
     embed: Callable[[Sequence[str]], Floats],
 ) -> Iterator[Floats]:
     """Give the cosine of each image's best caption, query by query."""
-    order = np.argsort(places, kind="stable")
-    _, starts = np.unique(places[order], return_index=True)
+    order = np.argsort(indices, kind="stable")
+    _, starts = np.unique(indices[order], return_index=True)
     embedded = [np.asarray(embed(texts)) for texts in (captions, queries)]
     known, asked = np.ascontiguousarray(embedded[0][order]), embedded[1]
     for start in range(0, len(queries), _AT_ONCE):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, cell_texts
 
 CANDIDATES = 128
@@ -67,26 +67,26 @@ class Retriever:
     column: str = "prompt"
 
     @cached_property
-    def opened(self) -> Index:
+    def loaded(self) -> Index:
         """The index."""
         return Index(self.index)
 
     @cached_property
     def encoder(self) -> ImageTextEncoder:
         """The model of the index."""
-        return ImageTextEncoder.of(self.opened, self.model)
+        return ImageTextEncoder.from_index(self.loaded, self.model)
 
     @property
     def settings(self) -> dict[str, Any]:
         """What a run depends on besides the queries, but for where folders lie."""
-        options = asdict(self) | {"index": self.opened.config}
+        options = asdict(self) | {"index": self.loaded.config}
         return {"job": "retrieve"} | {
             name: value for name, value in options.items() if name not in ("model", "image_dir")
         }
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave index and model behind: each process opens its own."""
-        return {key: value for key, value in vars(self).items() if key not in ("opened", "encoder")}
+        return {key: value for key, value in vars(self).items() if key not in ("loaded", "encoder")}
 
     def candidates(self, has_vectors: bool = False) -> int:
         """Return how many candidates are ranked anew, 0 for none.
@@ -111,7 +111,7 @@ class Retriever:
     @property
     def run_name(self) -> str:
         """What the run is called."""
-        return self.name or (self.opened.config["model"] or "index").rsplit("/", 1)[-1]
+        return self.name or (self.loaded.config["model"] or "index").rsplit("/", 1)[-1]
 
     def run(
         self,
@@ -130,25 +130,25 @@ class Retriever:
         """
         wanted = self.candidates(vectors is not None)
         vectors = self.encoder.texts(texts) if vectors is None else vectors
-        places, scores = self.opened.search(vectors, wanted or self.k, self.exact)
+        indices, scores = self.loaded.search(vectors, wanted or self.k, self.exact)
         if wanted:
-            root = expanded(self.image_dir or "")
+            root = expand(self.image_dir or "")
             ranking = rerank(
                 self.encoder,
                 texts,
-                places,
-                lambda place: root / self.opened.ids[place],
+                indices,
+                lambda index: root / self.loaded.ids[index],
                 shown=shown,
             )
-            places, scores = (columns[:, : self.k] for columns in ranking)
-        each = range(places.shape[1])
+            indices, scores = (columns[:, : self.k] for columns in ranking)
+        each = range(indices.shape[1])
         return {
             "query_id": [id_ for id_ in ids for _ in each],
             "prompt": [text for text in texts for _ in each],
-            "image": [self.opened.ids[place] for place in places.ravel()],
+            "image": [self.loaded.ids[index] for index in indices.ravel()],
             "rank": [rank + 1 for _ in ids for rank in each],
             "score": [float(score) for score in scores.ravel()],
-            "model": [self.run_name] * places.size,
+            "model": [self.run_name] * indices.size,
         }
 
     def __call__(self, table: pa.Table) -> pa.Table:
@@ -187,7 +187,7 @@ class Retriever:
 
     def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
         """Return embeddings as an array, and what is wrong with each."""
-        size = self.opened.config["size"]
+        size = self.loaded.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)
         for row, cell in enumerate(cells):
@@ -203,7 +203,7 @@ class Retriever:
 def rerank(
     encoder: ImageTextEncoder,
     texts: Sequence[str],
-    places: NDArray,
+    indices: NDArray,
     image_at: Callable[[int], Any],
     batch_size: int = 64,
     shown: Callable[[Iterable[Any]], Iterable[Any]] = iter,
@@ -215,7 +215,7 @@ def rerank(
     Args:
         encoder: A model that can match, as BLIP-2.
         texts: The queries.
-        places: Candidates of each query, best first, int64 (queries, candidates).
+        indices: Candidates of each query, best first, int64 (queries, candidates).
         image_at: From a place to its image, as `open_image` takes it.
         batch_size: Texts at once, on a GPU.
         shown: What the images pass through, as a bar of progress.
@@ -228,17 +228,17 @@ def rerank(
         EngineError: The model cannot look at both together.
         PredictorError: An image cannot be read; it is named.
     """
-    flat = places.ravel()
+    flat = indices.ravel()
     order = np.argsort(flat, kind="stable")
     distinct, starts = np.unique(flat[order], return_index=True)
     scores = np.empty(len(flat), dtype=np.float32)
     groups = np.split(order, starts[1:])
-    for place, cells in shown(list(zip(distinct.tolist(), groups, strict=True))):
-        queries = [texts[cell // places.shape[1]] for cell in cells.tolist()]
-        scores[cells] = encoder.matches(image_at(place), queries, batch_size)
-    table = scores.reshape(places.shape)
+    for index, cells in shown(list(zip(distinct.tolist(), groups, strict=True))):
+        queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
+        scores[cells] = encoder.matches(image_at(index), queries, batch_size)
+    table = scores.reshape(indices.shape)
     best = np.argsort(-table, axis=1, kind="stable")
-    return np.take_along_axis(places, best, axis=1), np.take_along_axis(table, best, axis=1)
+    return np.take_along_axis(indices, best, axis=1), np.take_along_axis(table, best, axis=1)
 
 
 def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.prompt.leaving_out import leave_one_out
-from pqpp_backbones.prompt.numbers import places_of_numbers
+from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.order import in_order
 from pqpp_engines.route.routes import require_deviations
@@ -33,7 +33,7 @@ from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
 from pqpp_models.targets import target_range
 from pqpp_models.text.arrays import unit
-from pqpp_models.text.reading.words import WORD_LISTS, words_of
+from pqpp_models.text.reading.words import WORD_LISTS, to_words
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
 _read = cache(read_json)
@@ -129,7 +129,7 @@ class Judge:
     ) -> None:
         self.margin, self.confidence = margin, confidence
         self.predictor = Predictor.from_pretrained(predictor)
-        self.target, *others = self.predictor.columns_for(target)
+        self.target, *others = self.predictor.get_columns(target)
         if others:
             raise EngineError(f"`target` is {target!r}; name one")
         if confidence > 0.5:
@@ -137,7 +137,7 @@ class Judge:
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
         self.beside = other if other in self.predictor.targets else None
         self.entailment = None if entailment is None else Entailment(entailment)
-        measure = measure_of(self.target)
+        measure = get_measure(self.target)
         self.is_query = measure is not None and measure.task == "retrieval"
         self._is_own_space = encoder is None and self.predictor.has_space
         if encoder is not None:
@@ -161,26 +161,26 @@ class Judge:
         entailed: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
             entailed = self.entailment(contents[0], contents[1:])
-        pairs = [self._without(contents[0], content) for content in contents]
+        pairs = [self._compare(contents[0], content) for content in contents]
         cosines, gains = np.array([cosine for cosine, _ in pairs]), values - values[0]
-        spread = self._spread(deviations, cosines)
+        spread = self._scale_deviations(deviations, cosines)
         low, high = target_range(self.target)
         verdicts = []
         for at, (text, entails) in enumerate(zip(candidates, entailed, strict=True), 1):
-            (cosine, lost), (_, added) = pairs[at], self._without(contents[at], contents[0])
+            (cosine, lost), (_, added) = pairs[at], self._compare(contents[at], contents[0])
             over, probability = gains[at] - self.margin, None
             # Where no error is known, a gain counts by its share of the target's range.
             likely = float(ndtr(over / (high - low if np.isfinite(high - low) else 1.0)))
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
-                likely = probability = 0.0 if predicted.far[at] else likely
+                likely = probability = 0.0 if predicted.out_of_domain[at] else likely
             order = in_order(contents[at])
             means = entails
             if means is None:
                 angle = float(np.arccos(min(cosine, 1.0)))
                 means = max(0.0, 1 - 2 * angle / np.pi) / 2 ** len(lost)
             is_better = over > 0 if probability is None else probability > self.confidence
-            reason = self._why_not(original, text, bool(predicted.far[at]), order)
+            reason = self._why_not(original, text, bool(predicted.out_of_domain[at]), order)
             if not reason and entails is not None and entails < LEAST_ENTAILED:
                 reason = f"another meaning: entailment {entails:.0%}"
             worth = 0.0 if reason else likely * order * means
@@ -204,28 +204,26 @@ class Judge:
         """
         return sorted(self(original, candidates), key=lambda verdict: -verdict.worth)
 
-    def _why_not(self, original: str, text: str, far: bool, order: float) -> str:
+    def _why_not(self, original: str, text: str, ood: bool, order: float) -> str:
         if not text.strip():
             return "it is blank"
         before, after = Prompt.read(original).normalised, Prompt.read(text).normalised
         if normalise(text) == normalise(original):
             return SAME
-        if far:
+        if ood:
             return "out of domain: the predictor cannot read it"
-        counts = [
-            [n.value for n in places_of_numbers(one) if n.value != 1] for one in (before, after)
-        ]
+        counts = [[n.value for n in find_numbers(one) if n.value != 1] for one in (before, after)]
         if sorted(counts[0]) != sorted(counts[1]):
             told = (", ".join(map(str, some)) or "none" for some in counts)
             return f"numbers differ: {' became '.join(told)}"
-        negated = [not WORD_LISTS["negation"].isdisjoint(words_of(one)) for one in (before, after)]
+        negated = [not WORD_LISTS["negation"].isdisjoint(to_words(one)) for one in (before, after)]
         if negated[0] != negated[1]:
             return f"a negation is {'lost' if negated[0] else 'added'}"
         if order < LEAST_IN_ORDER and not self.is_query:
             return f"a heap of words: in order with probability {order:.2f}"
         return ""
 
-    def _without(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
+    def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
         """Return how alike two texts are, and the phrases of the first that the other lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
@@ -233,7 +231,7 @@ class Judge:
         values = zip(parts, others, strict=True)
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
-    def _spread(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+    def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the deviation of each gain as far as it is no chance in votes and images.
 
         Where nothing was measured all of it counts.

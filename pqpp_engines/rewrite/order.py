@@ -48,25 +48,25 @@ def together(text: str) -> float:
         True
     """
     table, logs = _read(), []
-    for first, second in pairs_of(text):
+    for first, second in list_pairs(text):
         share = (table["after"][second] + 1) / (table["total"] + len(table["after"]))
         smoothed = table["counts"][first, second] + _SMOOTHING * share
         logs.append(math.log(smoothed / (table["before"][first] + _SMOOTHING) / share))
     return sum(logs) / len(logs)
 
 
-def pairs_of(text: str) -> list[tuple[str, str]]:
-    """Return the kinds of words that stand side by side, and at both ends.
+def list_pairs(text: str) -> list[tuple[str, str]]:
+    """Return pairs of adjacent word classes, both ends included.
 
     Example:
-        >>> pairs_of("A cat sleeping")
+        >>> list_pairs("A cat sleeping")
         [('^', 'a'), ('a', '-'), ('-', '-ing'), ('-ing', '$')]
     """
-    kinds = ["^", *map(_kind, _WORD.findall(text.lower().rstrip(". "))), "$"]
+    kinds = ["^", *map(_classify, _WORD.findall(text.lower().rstrip(". "))), "$"]
     return list(pairwise(kinds))
 
 
-def _kind(word: str) -> str:
+def _classify(word: str) -> str:
     if word in _OWN:
         return word
     if not word[0].isalpha():

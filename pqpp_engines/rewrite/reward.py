@@ -43,7 +43,7 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
     ) -> list[float]:
         rewards = []
         for before, after in zip(original or prompts, completions, strict=True):
-            [verdict] = judge(_text_of(before), [_text_of(after)])
+            [verdict] = judge(_to_text(before), [_to_text(after)])
             rewards.append(0.5 * verdict.in_order if verdict.reason == SAME else verdict.worth)
         return rewards
 
@@ -51,5 +51,5 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
     return worth
 
 
-def _text_of(turn: Any) -> str:
+def _to_text(turn: Any) -> str:
     return str(turn if isinstance(turn, str) else turn[-1]["content"])

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pqpp_backbones.chat.chat import Chat, Request, ServiceError, json_of
-from pqpp_datasets.target_columns import measure_of
+from pqpp_backbones.chat.chat import Chat, Request, ServiceError, parse_reply
+from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
-from pqpp_files.paths import check_output_folder, expanded
-from pqpp_files.write_beside import write_whole
+from pqpp_files.atomic_write import write_whole
+from pqpp_files.paths import check_output_folder, expand
 from pqpp_files.write_table import table_text
 
 _HERE = Path(__file__).parent
@@ -43,7 +43,7 @@ class Writer:
     def __init__(
         self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
     ) -> None:
-        measure = measure_of(target)
+        measure = get_measure(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
         self.chat, self.count = chat, count
@@ -73,7 +73,7 @@ class Writer:
                     return []
                 raise
             try:
-                answer = json_of(reply.text)
+                answer = parse_reply(reply.text)
                 jsonschema.validate(answer, _SCHEMA)
             except (ValueError, jsonschema.ValidationError):
                 continue
@@ -201,8 +201,8 @@ def write_study(
         7-0,a cat,7-original/sdxl_0.png,original
         7-0,a cat,7-rewritten/sdxl_0.png,rewritten
     """
-    place = expanded(folder)
-    check_output_folder(place)
+    path = expand(folder)
+    check_output_folder(path)
     prompts: list[tuple[Any, ...]] = []
     pairs: list[tuple[Any, ...]] = []
     for key, original, rewrite in zip(prompt_ids, originals, rewrites, strict=True):
@@ -219,5 +219,5 @@ def write_study(
         columns = {
             name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
         }
-        write_whole(place / file, table_text("csv", columns))
+        write_whole(path / file, table_text("csv", columns))
     return len(prompts) // 2

@@ -18,7 +18,7 @@ from pqpp_backbones.chat.ledger import Ledger
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route.routes import Account, Rule
 from pqpp_files.errors import in_a_line
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.hashes import hash_parts
 
 _BEYOND = "not requested: over the budget"
 
@@ -30,14 +30,14 @@ class Decision(NamedTuple):
         route: The name of the route.
         worth: Route to the lower bound of its quality in units of utility.
         cost: Of the chosen route.
-        far: Whether nothing is known of the prompt, which sends it to the dearest route.
+        out_of_domain: Whether nothing is known of the prompt, which sends it to the dearest route.
         reason: Why, in a few words.
     """
 
     route: str
     worth: dict[str, float]
     cost: float
-    far: bool
+    out_of_domain: bool
     reason: str
 
 
@@ -83,32 +83,32 @@ class Log:
         self._texts, self._router, self._log_prompts = texts, router, log_prompts
         self._ledger, seen = Ledger(path), Counter[str]()
         self._keys = []  # of each prompt, and how often it came before
-        for digest in (sha256_of_parts([text]) for text in texts):
+        for digest in (hash_parts([text]) for text in texts):
             self._keys.append((digest, seen[digest]))
             seen[digest] += 1
         self.answers: dict[int, RoutedAnswer] = {}
-        places = {key: place for place, key in enumerate(self._keys)}
+        indices = {key: index for index, key in enumerate(self._keys)}
         asked, spent = set(), 0.0
-        with self._ledger.held():
+        with self._ledger.locked():
             lines = [one for one in self._ledger.lines if one.get("router") == router]
         for line in lines:
             key = line["prompt_sha256"], line["occurrence"]
             asked.add(key)
             spent += line.get("paid", line["most"])
             kept = "result" in line or ("image" in line and self._image(line["call"]).is_file())
-            if key in places and kept:
+            if key in indices and kept:
                 answer = RoutedAnswer(self._result(line), line["asked"], line["failed"])
-                self.answers[places[key]] = answer
-        left = set(places) - {self._keys[place] for place in self.answers}
+                self.answers[indices[key]] = answer
+        left = set(indices) - {self._keys[index] for index in self.answers}
         self.account = Account(len(asked - left), spent)
 
-    def enter(self, place: int, decision: Decision, route: str, most: float) -> int:
+    def enter(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Note a call before it is made; return its number."""
-        key, occurrence = self._keys[place]
-        prompt = {"prompt": self._texts[place]} if self._log_prompts else {}
+        key, occurrence = self._keys[index]
+        prompt = {"prompt": self._texts[index]} if self._log_prompts else {}
         told = {**prompt, "router": self._router, **decision._asdict(), "asked": route}
-        with self._ledger.held():
-            return self._ledger.enter(most, prompt_sha256=key, occurrence=occurrence, **told)
+        with self._ledger.locked():
+            return self._ledger.enter(max_cost, prompt_sha256=key, occurrence=occurrence, **told)
 
     def settle(self, call: int, paid: float, failed: Mapping[str, str], result: Any) -> None:
         """Note what came of a call; an image in a file beside the log."""
@@ -148,8 +148,8 @@ class Log:
 
 
 @dataclass
-class Asking:
-    """How routes are asked.
+class Caller:
+    """Calls the chosen routes within the budget.
 
     Attributes:
         functions: Route to its function.
@@ -174,30 +174,30 @@ class Asking:
     def batches(self) -> Iterator[list[int]]:
         """Give the places of prompts that are asked together: of one route, in their order."""
         for route in self.costs:
-            places = [place for place, one in self.decisions.items() if one.route == route]
-            for start in range(0, len(places), self.batch_size or 1):
-                yield places[start : start + (self.batch_size or 1)]
+            indices = [index for index, one in self.decisions.items() if one.route == route]
+            for start in range(0, len(indices), self.batch_size or 1):
+                yield indices[start : start + (self.batch_size or 1)]
 
-    def ask(self, places: Sequence[int]) -> dict[int, RoutedAnswer]:
+    def call(self, indices: Sequence[int]) -> dict[int, RoutedAnswer]:
         """Return the answers to a batch; each prompt alone where the route fails for it."""
-        route, answers = self.decisions[places[0]].route, {}
+        route, answers = self.decisions[indices[0]].route, {}
         over = {}
-        for place in places:  # calls that failed, in an earlier run, may have spent their share
+        for index in indices:  # calls that failed, in an earlier run, may have spent their share
             if not self.account.allow(self.rule, 0.0):
                 self.account.give_back(self.costs[route])
-                over[place] = RoutedAnswer(None, None, {route: _BEYOND})
-        fitting = [place for place in places if place not in over]
+                over[index] = RoutedAnswer(None, None, {route: _BEYOND})
+        fitting = [index for index in indices if index not in over]
         called = self._call(route, fitting) if fitting else []
-        for place, (call, result) in zip(fitting, called, strict=True):
-            answers[place] = self._settled(place, call, result, len(fitting) > 1)
+        for index, (call, result) in zip(fitting, called, strict=True):
+            answers[index] = self._settle(index, call, result, len(fitting) > 1)
         return answers | over
 
-    def _settled(self, place: int, call: int, result: Any, was_of_many: bool) -> RoutedAnswer:
-        """Return what came of a call; if it failed, ask alone, then others from the best on.
+    def _settle(self, index: int, call: int, result: Any, was_of_many: bool) -> RoutedAnswer:
+        """Settle a call; if it failed, call alone, then other routes from the best on.
 
         A call that failed may have been paid: another one must fit beside it.
         """
-        decision = self.decisions[place]
+        decision = self.decisions[index]
         others = sorted(decision.worth, key=lambda name: -decision.worth[name])
         names = [name for name in others if name != decision.route]
         left = [decision.route, *names] if was_of_many else names
@@ -215,14 +215,15 @@ class Asking:
             if not left:
                 return RoutedAnswer(None, None, failed)
             name = left.pop(0)
-            ((call, result),) = self._call(name, [place])
+            ((call, result),) = self._call(name, [index])
 
-    def _call(self, name: str, places: Sequence[int]) -> list[tuple[int, Any]]:
+    def _call(self, name: str, indices: Sequence[int]) -> list[tuple[int, Any]]:
         """Ask a route; return of each prompt the number of its call, and a result or a failure."""
         calls = [
-            self.log.enter(place, self.decisions[place], name, self.costs[name]) for place in places
+            self.log.enter(index, self.decisions[index], name, self.costs[name])
+            for index in indices
         ]
-        texts = [self.texts[place] for place in places]
+        texts = [self.texts[index] for index in indices]
         try:
             ask = self.functions[name]
             results = [ask(texts[0])] if self.batch_size is None else list(ask(texts))
@@ -233,7 +234,7 @@ class Asking:
         return list(zip(calls, results, strict=True))
 
 
-def answer_all(asking: Asking, workers: int = 1, progress: bool = False) -> list[RoutedAnswer]:
+def answer_all(asking: Caller, workers: int = 1, progress: bool = False) -> list[RoutedAnswer]:
     """Return the answers to all prompts, those of the log and those that are asked for now."""
     from tqdm import tqdm
 
@@ -241,11 +242,11 @@ def answer_all(asking: Asking, workers: int = 1, progress: bool = False) -> list
     shown = tqdm(total=prompts, initial=len(answers), unit="prompt", disable=not progress)
     pool = ThreadPoolExecutor(workers)
     try:
-        running = [pool.submit(asking.ask, places) for places in asking.batches()]
+        running = [pool.submit(asking.call, indices) for indices in asking.batches()]
         for future in as_completed(running):
             answers |= future.result()
             shown.update(len(future.result()))
     finally:
         pool.shutdown(cancel_futures=True)
         shown.close()
-    return [answers[place] for place in range(prompts)]
+    return [answers[index] for index in range(prompts)]

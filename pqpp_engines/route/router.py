@@ -12,10 +12,10 @@ import numpy as np
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Asking, Decision, Log, RoutedAnswer, answer_all
+from pqpp_engines.route.answers import Caller, Decision, Log, RoutedAnswer, answer_all
 from pqpp_engines.route.routes import Account, Route, Rule
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import whole_folder
+from pqpp_files.atomic_write import atomic_folder
+from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_hub.card import render_card
 from pqpp_hub.pull import pull_files
@@ -63,7 +63,7 @@ class Router:
         rules.check_routes(self.routes, rule)
         self.predictor_name = predictor
         self.predictor = Predictor.from_pretrained(predictor, revision=revision)
-        targets = self.predictor.columns_for([route.target for route in self.routes])
+        targets = self.predictor.get_columns([route.target for route in self.routes])
         if rule.confidence != 0.5:
             rules.require_deviations(self.predictor, targets)
 
@@ -104,9 +104,9 @@ class Router:
         texts = [text for text in texts if text.strip()]
         if len(texts) < LEAST:
             raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
-        worth, far = router._worth(texts)
-        router.price = rules.price_for(worth, router._costs, far, rule)
-        chosen = rules.choose(worth, router._costs, far, rule, router.price)
+        worth, ood = router._worth(texts)
+        router.price = rules.get_price(worth, router._costs, ood, rule)
+        chosen = rules.choose(worth, router._costs, ood, rule, router.price)
         counts = np.bincount(chosen, minlength=len(router.routes))
         router.shares = {
             route.name: round(float(n) / len(texts), 6)
@@ -116,7 +116,7 @@ class Router:
         return router
 
     def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
-        """Choose a route for each prompt; a blank one goes to the dearest, as `far` ones do.
+        """Choose a route for each prompt; a blank one goes to the dearest, as `ood` ones do.
 
         Without an account the price alone decides: budget and share are kept as far as these
         prompts are like those of calibration. Where 200 or more come and the share of a route is
@@ -140,11 +140,11 @@ class Router:
         texts = read_prompts(prompts)
         if not texts:
             return []
-        worth, far = self._worth(texts)
-        chosen = rules.choose(worth, self._costs, far, self.rule, self.price)
+        worth, ood = self._worth(texts)
+        chosen = rules.choose(worth, self._costs, ood, self.rule, self.price)
         self._warn_of_other_prompts(chosen)
         if account is not None:
-            chosen = account.choose(worth, self._costs, far, self.rule, self.price)
+            chosen = account.choose(worth, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
         return [
             Decision(
@@ -152,9 +152,9 @@ class Router:
                 dict(zip(names, map(float, row), strict=True)),
                 self.routes[at].cost,
                 bool(is_far),
-                self._reason(at, row, bool(is_far)),
+                self._explain(at, row, bool(is_far)),
             )
-            for at, row, is_far in zip(chosen, worth, far, strict=True)
+            for at, row, is_far in zip(chosen, worth, ood, strict=True)
         ]
 
     def route(
@@ -204,25 +204,25 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
-        diary = Log(log, rules.digest_of(self._facts()), texts, log_prompts)
+        diary = Log(log, rules.to_hash(self._facts()), texts, log_prompts)
         account = self.account if log is None else diary.account
-        left = [place for place in range(len(texts)) if place not in diary.answers]
-        decided = self.decide([texts[place] for place in left], account)
+        left = [index for index in range(len(texts)) if index not in diary.answers]
+        decided = self.decide([texts[index] for index in left], account)
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
-        asking = Asking(functions, costs, self.rule, account, batch_size, texts, decisions, diary)
+        asking = Caller(functions, costs, self.rule, account, batch_size, texts, decisions, diary)
         return answer_all(asking, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""
         facts = self._facts()
-        place = expanded(folder)
-        with whole_folder(place, (FILE, CARD)) as beside:
+        path = expand(folder)
+        with atomic_folder(path, (FILE, CARD)) as beside:
             record = {"model_type": rules.KIND, **facts}
-            text = json.dumps({**record, "sha256": rules.digest_of(record)}, indent=1) + "\n"
+            text = json.dumps({**record, "sha256": rules.to_hash(record)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
-        return place
+        return path
 
     @classmethod
     def from_pretrained(
@@ -233,7 +233,7 @@ class Router:
         Raises:
             EngineError: It holds no router, or one that is damaged.
         """
-        folder = expanded(name_or_path)
+        folder = expand(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
                 raise EngineError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
@@ -267,14 +267,14 @@ class Router:
         """Return lower bounds in units of utility, (prompts, routes), and which are far."""
         targets = [route.target for route in self.routes]
         read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
-        values, deviations, _, far, _ = self.predictor.answer(read, targets, uncertainty=is_sure)
+        values, deviations, _, ood, _ = self.predictor.answer(read, targets, uncertainty=is_sure)
         bounds = self.rule.lower_bounds(values, deviations)
         unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(unknown[:, None], 0.0, bounds)
-        return bounds * [route.utility for route in self.routes], far | unknown
+        return bounds * [route.utility for route in self.routes], ood | unknown
 
-    def _reason(self, at: int, worth: Iterable[float], far: bool) -> str:
-        if far:
+    def _explain(self, at: int, worth: Iterable[float], ood: bool) -> str:
+        if ood:
             return "out of domain: sent to the most expensive route"
         worth, chosen = np.array(list(worth)), self.routes[at]
         if self.rule.floor is not None:

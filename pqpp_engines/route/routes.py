@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.foreign import read_foreign_json
 from pqpp_engines.errors import EngineError
-from pqpp_files.errors import explained
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.errors import explain
+from pqpp_files.hashes import hash_parts
 from pqpp_models import Predictor
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
     if names:
         raise EngineError(
-            f"{', '.join(names)} of {predictor.called} has no deviation for a confidence above .5; "
+            f"{', '.join(names)} of {predictor.title} has no deviation for a confidence above .5; "
             "give 0.5, or another target or predictor"
         )
 
@@ -140,14 +140,14 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
 
 
 def choose(
-    worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, price: float
+    worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
 ) -> NDArray[np.int64]:
     """Return the number of the route that each prompt goes to, int64 (prompts,).
 
     Args:
         worth: Lower bounds of quality in units of utility, (prompts, routes).
         costs: One a route.
-        far: Prompts of which nothing is known; they go to the dearest route.
+        ood: Prompts of which nothing is known; they go to the dearest route.
         rule: A floor is looked at here; of the others the price tells all.
         price: What a unit of cost is held to be worth. Among equals the cheaper route is taken.
 
@@ -163,14 +163,14 @@ def choose(
         best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), worth.argmax(axis=1))
     else:
         best = (worth - price * ordered).argmax(axis=1)
-    best[far] = len(ordered) - 1
+    best[ood] = len(ordered) - 1
     return cheapest_first[best]
 
 
-def price_for(
-    worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, limit: float | None = None
+def get_price(
+    worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
-    """Return a price at which the calibration prompts keep to a budget or a share.
+    """Find a price at which the calibration prompts keep to a budget or share.
 
     A share of two routes is the budget that it costs; it is filled even where the dearer route is
     expected to be worse, by a price below 0. Of a budget nothing is spent for worse answers. The
@@ -185,7 +185,7 @@ def price_for(
 
     Example:
         >>> worth, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
-        >>> price_for(worth, costs, np.zeros(3, bool), Rule(share=1 / 3))
+        >>> get_price(worth, costs, np.zeros(3, bool), Rule(share=1 / 3))
         2.5
     """
     if rule.floor is not None:
@@ -196,7 +196,7 @@ def price_for(
             limit = costs.min() + rule.share * (costs.max() - costs.min())
 
     def cost_at(price: float) -> float:
-        return float(costs[choose(worth, costs, far, rule, price)].mean())
+        return float(costs[choose(worth, costs, ood, rule, price)].mean())
 
     prices = _prices(worth, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
@@ -204,7 +204,7 @@ def price_for(
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
     if cost_at(prices[high]) > allowed:
         raise EngineError(
-            f"{int(far.sum())} of {len(far)} calibration prompts are out of domain and go to the "
+            f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
             f"most expensive route, which costs more than {limit:g} on average; raise the "
             "budget, or give other prompts"
         )
@@ -250,7 +250,7 @@ class Account:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def choose(
-        self, worth: Floats, costs: Floats, far: NDArray[np.bool_], rule: Rule, price: float
+        self, worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
     ) -> NDArray[np.int64]:
         """Return the number of the route of each prompt, int64 (prompts,), and enter the costs.
 
@@ -273,12 +273,12 @@ class Account:
             dearer = costs.max() - costs.min()
             if np.isfinite(high) and dearer:
                 fitting = (high - costs.min() * len(worth) + 1e-9) // dearer
-                far = far & (np.cumsum(far) <= fitting)
-            chosen = choose(worth, costs, far, rule, price)
+                ood = ood & (np.cumsum(ood) <= fitting)
+            chosen = choose(worth, costs, ood, rule, price)
             if len(worth) and not low <= costs[chosen].sum() <= high:
                 limit = max(high / len(worth), costs.min())  # calls that failed may exceed it
-                price = price_for(worth, costs, far, rule, limit)
-                chosen = choose(worth, costs, far, rule, price)
+                price = get_price(worth, costs, ood, rule, limit)
+                chosen = choose(worth, costs, ood, rule, price)
             self.asked += len(worth)
             self.spent += float(costs[chosen].sum())
         return chosen
@@ -308,15 +308,15 @@ class Account:
         return wanted - near, wanted + near
 
 
-def digest_of(record: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of what a router's file tells, but for this itself.
+def to_hash(record: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a router's file without its own hash.
 
     Example:
-        >>> digest_of({"price": 1.0}) == digest_of({"sha256": "b2", "price": 1.0})
+        >>> to_hash({"price": 1.0}) == to_hash({"sha256": "b2", "price": 1.0})
         True
     """
     rest = {name: value for name, value in record.items() if name != "sha256"}
-    return sha256_of_parts([json.dumps(rest, sort_keys=True)])
+    return hash_parts([json.dumps(rest, sort_keys=True)])
 
 
 def read_router(path: Path) -> dict[str, Any]:
@@ -336,8 +336,8 @@ def read_router(path: Path) -> dict[str, Any]:
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
         raise EngineError(f"{path}: not a router (its model_type is not {KIND})")
-    with explained(f"{path} is damaged", "make it again", EngineError):
-        if router["sha256"] != digest_of(router):
+    with explain(f"{path} is damaged", "make it again", EngineError):
+        if router["sha256"] != to_hash(router):
             raise ValueError("it was changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))

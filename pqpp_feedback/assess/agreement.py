@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.assessor import random_for
+from pqpp_feedback.assess.assessor import make_random
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.figures import Figures
@@ -23,22 +23,22 @@ _COLUMNS = ("matched", "label", "verdict")
 _ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-class PeopleSay(dict[tuple[str, ...], bool]):
+class HumanAnswers(dict[tuple[str, ...], bool]):
     """People's answers: the key of an image, `(image,)` or `(prompt_id, generator)`, to it."""
 
-    def of(self, row: Row) -> bool | None:
-        """Return the answer on the image of a row of verdicts; None where there is none.
+    def find(self, row: Row) -> bool | None:
+        """Return people's answer on a row's image; None if there is none.
 
         Example:
             >>> row = {"image": "a.png", "prompt_id": 7, "generator": "sdxl"}
-            >>> PeopleSay({("7", "sdxl"): True}).of(row)
+            >>> HumanAnswers({("7", "sdxl"): True}).find(row)
             True
         """
         by_prompt = (str(row["prompt_id"]), str(row["generator"]))
         return self.get((str(row["image"]),), self.get(by_prompt))
 
 
-def read_people(path: str | Path) -> PeopleSay:
+def read_people(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
     The answer stands in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an
@@ -54,7 +54,7 @@ def read_people(path: str | Path) -> PeopleSay:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "answers.csv"
         >>> _ = path.write_text("image,matched\na.png,yes\n")
-        >>> read_people(path).of({"image": "a.png", "prompt_id": "", "generator": ""})
+        >>> read_people(path).find({"image": "a.png", "prompt_id": "", "generator": ""})
         True
     """
     table = read_table(path)
@@ -68,26 +68,26 @@ def read_people(path: str | Path) -> PeopleSay:
         if not word:
             continue
         if word not in _ANSWERS:
-            wrong = f"{table.place_of(row)}: {column} is {cell!r:.40}"
+            wrong = f"{table.locate(row)}: {column} is {cell!r:.40}"
             raise FeedbackError(f"{wrong}; write true or false, yes or no, or 1 or 0")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
         raise FeedbackError(f"{path}: no image has an answer; fill the column {column}")
-    return PeopleSay(answers)
+    return HumanAnswers(answers)
 
 
-def with_people(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Row], list[bool]]:
+def with_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
     """Return the rows that people have answered, and their answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
-        >>> known, answers = with_people(rows, PeopleSay({("b",): False}))
+        >>> known, answers = with_people(rows, HumanAnswers({("b",): False}))
         >>> [row["image"] for row in known], answers
         (['b'], [False])
     """
-    pairs = [(row, people.of(row)) for row in rows]
+    pairs = [(row, people.find(row)) for row in rows]
     known = [(row, answer) for row, answer in pairs if answer is not None]
     return [row for row, _ in known], [answer for _, answer in known]
 
@@ -126,7 +126,7 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     }
 
 
-def agreement_by(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
+def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
     """Return the agreement of each group of rows, in order of appearance.
 
     Args:
@@ -135,7 +135,7 @@ def agreement_by(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> list[d
 
     Example:
         >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
-        >>> [(row["task"], row["n"], row["accuracy"]) for row in agreement_by(rows, ["task"])]
+        >>> [(row["task"], row["n"], row["accuracy"]) for row in group_agreement(rows, ["task"])]
         [('Counting', 1, 1.0)]
     """
     groups: dict[tuple[Any, ...], list[tuple[bool, bool]]] = {}
@@ -189,7 +189,7 @@ def ranking(
     np.add.at(numbers, (rows, columns), 1)
     for side, values in enumerate((people, verdicts)):
         np.add.at(hits[side], (rows, columns), np.asarray(values, dtype=float))
-    rates = np.stack([drawn_means(side, numbers, resamples, seed) for side in hits])
+    rates = np.stack([resample_means(side, numbers, resamples, seed) for side in hits])
     whole = hits.sum(axis=1) / numbers.sum(axis=0)
     orders = np.argsort(-rates, axis=2, kind="stable")
     by_people, by_automation = (
@@ -205,7 +205,7 @@ def ranking(
     }
 
 
-def drawn_means(
+def resample_means(
     sums: NDArray[np.float64], numbers: NDArray[Any], times: int, seed: int
 ) -> NDArray[np.float64]:
     """Return the means of models when prompts are drawn with replacement, all of a prompt together.
@@ -220,7 +220,7 @@ def drawn_means(
         (times, models); NaN where a draw holds nothing of a model.
 
     Example:
-        >>> drawn_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
+        >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
         [[1.0], [1.0]]
     """
     random, prompts, parts = np.random.default_rng(seed), len(sums), []
@@ -276,7 +276,7 @@ HOW_TO_READ = (
 )
 
 
-def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[str]]:
+def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], list[str]]:
     """Return tables of how well each routine's verdicts and scores agree with people.
 
     Args:
@@ -293,13 +293,13 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
     Example:
         >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": "r"}
         >>> rows = [{**about, "image": str(n), "verdict": n > 4, "score": n / 9} for n in range(10)]
-        >>> tables, _ = agree(rows, PeopleSay({(str(n),): n > 4 for n in range(8)}))
+        >>> tables, _ = agree(rows, HumanAnswers({(str(n),): n > 4 for n in range(8)}))
         >>> tables[0].rows[0]["accuracy"], tables[0].rows[0]["n"]
         (1.0, 8)
     """
     by_routine: dict[str, list[Row]] = {}
     for row in rows:
-        if _score_of(row) is not None:
+        if _get_score(row) is not None:
             by_routine.setdefault(row["routine"], []).append(row)
     judged = {name: with_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
@@ -316,7 +316,7 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
         tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
     calibrated = [{"routine": name, **_calibration(*judged[name])} for name in enough]
-    saved = [{"routine": name, **_saved(by_routine[name], people)} for name in enough]
+    saved = [{"routine": name, **_measure_savings(by_routine[name], people)} for name in enough]
     if enough:
         columns = ["routine", "n", "brier", "calibrated"]
         tables.append(Figures("calibration", "Scores as probabilities", columns, calibrated))
@@ -326,7 +326,7 @@ def agree(rows: Iterable[Row], people: PeopleSay) -> tuple[list[Figures], list[s
     return tables, [*HOW_TO_READ, *([fewer] if left_out else [])]
 
 
-def _score_of(row: Row) -> float | None:
+def _get_score(row: Row) -> float | None:
     value = row["score"] if row["score"] is not None else row["verdict"]
     return None if value is None else float(value)
 
@@ -335,7 +335,7 @@ def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
     """Return the figures of verdicts where there are some, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
     figures = agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
-    scores, answers = zip(*((_score_of(row), said) for row, said in judged), strict=True)
+    scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)
     tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
     rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]
     return {name: figures.get(name) for name in FIGURES} | {"rank": rank}
@@ -343,9 +343,9 @@ def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
 
 def _calibration(rows: Sequence[Row], answers: Sequence[bool]) -> dict[str, Any]:
     """Return the Brier score before and after an isotonic fit to the prompts of other folds."""
-    scores = np.array([_score_of(row) for row in rows])
+    scores = np.array([_get_score(row) for row in rows])
     truth = np.array(answers, dtype=float)
-    fold = np.array([random_for(row["prompt_id"], "fold").integers(FOLDS) for row in rows])
+    fold = np.array([make_random(row["prompt_id"], "fold").integers(FOLDS) for row in rows])
     fitted = np.full(len(truth), truth.mean())
     for number in range(FOLDS):
         inside = fold == number
@@ -374,11 +374,11 @@ def isotonic(
     return np.interp(others, values, isotonic_regression(means, weights=counts).x)
 
 
-def _saved(rows: Sequence[Row], people: PeopleSay) -> dict[str, Any]:
+def _measure_savings(rows: Sequence[Row], people: HumanAnswers) -> dict[str, Any]:
     """Return the mean of people's answers with and without the scores of unjudged images."""
-    said = map(people.of, rows)
+    said = map(people.find, rows)
     answers = np.array([np.nan if answer is None else float(answer) for answer in said])
-    scores, is_judged = np.array([_score_of(row) for row in rows]), np.isfinite(answers)
+    scores, is_judged = np.array([_get_score(row) for row in rows]), np.isfinite(answers)
     truth, own, others = answers[is_judged], scores[is_judged], scores[~is_judged]
     # Where people have judged all, no score adds anything.
     estimate = prediction_powered_mean(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.pretrained import Model
+from pqpp_backbones.pretrained import ModelId
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 
@@ -43,7 +43,7 @@ class Assessor(abc.ABC):
         routine: Of the rules, as `gimbrr-published`: the annotator's name in tables of votes.
         columns: What `perceive` and `score` read in `Picture.about`; kept in the result.
         models: Role to model.
-        seconds: Role to how long it has looked, filled by `timed`.
+        seconds: Role to how long it has looked, filled by `measure_time`.
         is_one_by_one: Whether it looks at each image by itself anyway, and is given one at a time:
             what goes wrong with one then costs no second look at others.
     """
@@ -53,8 +53,8 @@ class Assessor(abc.ABC):
     columns: Sequence[str] = ()
     is_one_by_one = False
 
-    def __init__(self, models: Mapping[str, Model] | None = None) -> None:
-        self.models: dict[str, Model] = dict(models or {})
+    def __init__(self, models: Mapping[str, ModelId] | None = None) -> None:
+        self.models: dict[str, ModelId] = dict(models or {})
         self.seconds: dict[str, float] = {}
 
     @property
@@ -99,8 +99,8 @@ class Assessor(abc.ABC):
         return []
 
     @contextlib.contextmanager
-    def timed(self, role: str) -> Iterator[None]:
-        """Add the duration of a block to `seconds`.
+    def measure_time(self, role: str) -> Iterator[None]:
+        """Measure a block's duration and add it to `seconds`.
 
         Args:
             role: Of the model that looks.
@@ -112,8 +112,8 @@ class Assessor(abc.ABC):
             self.seconds[role] = self.seconds.get(role, 0.0) + time.perf_counter() - start
 
 
-def described(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
-    """Return what rows of verdicts depend on besides prompts and images."""
+def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
+    """Describe what verdicts depend on besides prompts and images."""
     return [
         {
             "name": assessor.name,
@@ -136,26 +136,26 @@ def evidence_text(evidence: Any) -> str:
         '{"a":[true,null],"b":0.1}'
     """
     try:
-        plain, separators = _plain(evidence), (",", ":")
+        plain, separators = _to_plain(evidence), (",", ":")
         return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
     except (TypeError, ValueError) as error:
         raise FeedbackError(f"evidence is not JSON ({error}); give plain values") from None
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, float):
         # What is no number stands for nothing seen; -0.0 is 0.0.
         return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): _to_plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_to_plain(part) for part in value]
     return value
 
 
-def random_for(*parts: Any) -> np.random.Generator:
+def make_random(*parts: Any) -> np.random.Generator:
     """Return a generator of random numbers that depends on its arguments alone.
 
     An image's random choices are then the same in every run, batch and order.
@@ -164,9 +164,9 @@ def random_for(*parts: Any) -> np.random.Generator:
         *parts: The image's id, and what the choice is about.
 
     Example:
-        >>> int(random_for("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))
         335
-        >>> int(random_for("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))
         335
     """
     text = "\0".join(map(str, parts))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from pqpp_backbones.pretrained import Loaded, load_model
-from pqpp_feedback.assess.values import OVERLAP, apart
+from pqpp_backbones.pretrained import LoadedModel, load_model
+from pqpp_feedback.assess.values import OVERLAP, nms
 
 KEPT_ABOVE = 0.05  # the score from which on a box is kept as evidence; routines ask for more
 # Names of MS COCO as some detectors spell them, and plurals that are no form of theirs.
@@ -22,7 +22,7 @@ SYNONYMS = {
 }
 
 
-class DetectorEye:
+class Detector:
     """Boxes of the objects that a prompt names.
 
     Detectors with classes of their own (DETR, RT-DETR, D-FINE, ...) find those that are called so;
@@ -35,17 +35,17 @@ class DetectorEye:
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
-        self._loaded: Loaded = load_model(name, _class_of, "detector", device, dtype)
+        self._loaded: LoadedModel = load_model(name, _get_class, "detector", device, dtype)
         config = self._loaded.model.config
         self._is_open = _takes_words(config)
-        self.told = self._loaded.told
+        self.told = self._loaded.identity
         self.settings: dict[str, Any] = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
             self.settings["overlap"] = OVERLAP
         self._labels = list(getattr(config, "id2label", {}).values())
 
     @torch.inference_mode()
-    def look(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return for each image the boxes, in shares of its sides, and what each name is called."""
         seen, config = [], self._loaded.model.config
         is_grounded = "dino" in config.model_type
@@ -54,23 +54,23 @@ class DetectorEye:
             boxes: list[dict[str, Any]] = []
             for name in asked if self._is_open else ():  # some let words run into one
                 text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
-                answer = self._found(image, text, is_grounded)
-                boxes += apart(boxes_of(answer, [name] * len(answer["scores"]), image.size))
+                answer = self._run_model(image, text, is_grounded)
+                boxes += nms(to_boxes(answer, [name] * len(answer["scores"]), image.size))
             if not self._is_open:
-                labels = {name: label_of(name, self._labels) for name in asked}
-                answer = self._found(image)  # in a batch images are padded, which moves boxes
+                labels = {name: find_label(name, self._labels) for name in asked}
+                answer = self._run_model(image)  # in a batch images are padded, which moves boxes
                 classes = [config.id2label[int(number)] for number in answer["labels"]]
-                boxes = boxes_of(answer, classes, image.size)
+                boxes = to_boxes(answer, classes, image.size)
                 boxes = [box for box in boxes if box["label"] in labels.values()]
             seen.append({"labels": labels, "boxes": boxes})
         return seen
 
-    def _found(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
+    def _run_model(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
         """Return what the processor makes of the model's outputs, boxes in pixels."""
         model, processor = self._loaded.model, self._loaded.processor
         asked = {} if text is None else {"text": text}
         prepared = processor(images=image, return_tensors="pt", **asked)
-        inputs = placed(prepared, self._loaded)
+        inputs = to_device(prepared, self._loaded)
         options: dict[str, Any] = {"threshold": KEPT_ABOVE, "target_sizes": [image.size[::-1]]}
         if is_grounded:
             options |= {"input_ids": inputs["input_ids"], "text_threshold": KEPT_ABOVE}
@@ -79,7 +79,7 @@ class DetectorEye:
         return read(model(**inputs), **options)[0]
 
 
-def placed(inputs: Any, loaded: Loaded) -> dict[str, Any]:
+def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
     """Return a processor's tensors on the model's device, numbers with a point in its dtype."""
     kind = getattr(torch, loaded.dtype)
     return {
@@ -88,7 +88,7 @@ def placed(inputs: Any, loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _class_of(config: Any) -> str:
+def _get_class(config: Any) -> str:
     return f"AutoModelFor{'ZeroShotObjectDetection' if _takes_words(config) else 'ObjectDetection'}"
 
 
@@ -98,7 +98,7 @@ def _takes_words(config: Any) -> bool:
     return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
 
 
-def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
+def to_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
     """Return boxes as plain values, the best first; equal ones in the order of their places.
 
     A box that has no area within the image, as those that lie in its padding, is left out.
@@ -110,7 +110,7 @@ def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
 
     Example:
         >>> found = {"scores": torch.tensor([0.9]), "boxes": torch.tensor([[0, 2, 10, 30.0]])}
-        >>> boxes_of(found, ["cat"], (10, 20))[0]["box"]
+        >>> to_boxes(found, ["cat"], (10, 20))[0]["box"]
         [0.0, 0.10000000149011612, 1.0, 1.0]
     """
     shares = answer["boxes"].float().cpu().numpy() / np.array([*size, *size], np.float32)
@@ -122,11 +122,11 @@ def boxes_of(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
     return sorted(boxes, key=lambda box: (-box["score"], box["label"], box["box"]))
 
 
-def label_of(name: str, labels: Sequence[str]) -> str | None:
-    """Return what a detector calls an object, one or several; None where it has no such class.
+def find_label(name: str, labels: Sequence[str]) -> str | None:
+    """Return a detector's label for an object; None if it has no such class.
 
     Example:
-        >>> label_of("couches", ["person", "Sofa"]), label_of("hat", ["person", "N/A"])
+        >>> find_label("couches", ["person", "Sofa"]), find_label("hat", ["person", "N/A"])
         ('Sofa', None)
     """
     known = {label.strip().lower(): label for label in labels}

@@ -15,12 +15,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_feedback.assess.agreement import PeopleSay, agreement, agreement_in_words
+from pqpp_feedback.assess.agreement import HumanAnswers, agreement, agreement_in_words
 from pqpp_feedback.assess.pictures import Row, open_picture
-from pqpp_feedback.assess.verdicts import evidence_of, reading_evidence
+from pqpp_feedback.assess.verdicts import read_evidence, reading_evidence
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.foreign.images import open_image
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 
 # Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
@@ -34,7 +34,7 @@ def verdict_gallery(
     rows: Iterable[Row],
     image_dir: str | Path,
     page: str | Path,
-    people: PeopleSay | None = None,
+    people: HumanAnswers | None = None,
     embedded: bool = False,
     threshold: float = 0.5,
     order: Sequence[str] = (),
@@ -65,23 +65,23 @@ def verdict_gallery(
         >>> "&lt;cat&gt;" in page, "1 of 1 verdicts are a match" in page
         (True, True)
     """
-    root, place = (expanded(path).resolve() for path in (image_dir, page))
+    root, target = (expand(path).resolve() for path in (image_dir, page))
     images: dict[str, list[Row]] = {}
     for row in rows:
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
     if not images:
         raise FeedbackError("no verdicts to show; assess some images first")
-    shown = {name: _file_of(root, name) for name in images}
+    shown = {name: _find_file(root, name) for name in images}
     if not any(shown.values()):
         raise FeedbackError(f"{root} has none of the {len(images)} images; give their folder")
-    answers = {name: people.of(some[0]) if people else None for name, some in images.items()}
+    answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     places = {name: number for number, name in enumerate(order)}
     cards = []
     for name, some in images.items():
         with reading_evidence(some[0]):
             card = _card(some, answers[name], threshold)
-        cards.append({**card, "image": name, "source": _source(shown[name], place, embedded)})
+        cards.append({**card, "image": name, "source": _source(shown[name], target, embedded)})
     cards.sort(key=lambda card: (not card["differs"], places.get(card["image"], len(places))))
     return render_page(
         Path(__file__).with_name("gallery.html"),
@@ -99,8 +99,8 @@ def verdict_gallery(
 
 def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
     """Return what is shown of the verdicts on an image."""
-    first, evidence = rows[0], [evidence_of(row) for row in rows]
-    boxes = [box for seen in evidence for box in found_boxes(seen)]
+    first, evidence = rows[0], [read_evidence(row) for row in rows]
+    boxes = [box for seen in evidence for box in find_boxes(seen)]
     labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
     prompt, parts, end = first["prompt"] or "", [], 0
@@ -115,10 +115,10 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
         "task": [first["task"]],
         "generator": [first["generator"]],
         "routine": [row["routine"] for row in rows],
-        "verdict": sorted(map(word_of, verdicts)),
+        "verdict": sorted(map(to_word, verdicts)),
         "differs": answer is not None and not verdicts <= {None, answer},
-        "people": None if answer is None else word_of(answer),
-        "rows": [{**row, "word": word_of(row["verdict"])} for row in rows],
+        "people": None if answer is None else to_word(answer),
+        "rows": [{**row, "word": to_word(row["verdict"])} for row in rows],
         "boxes": boxes,
         "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
         "heatmaps": [heat for seen in evidence for heat in _heatmaps(seen)],
@@ -126,17 +126,17 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
     }
 
 
-def word_of(verdict: bool | None) -> str:
-    """Return a verdict in a word.
+def to_word(verdict: bool | None) -> str:
+    """Return a verdict as a word.
 
     Example:
-        >>> word_of(True), word_of(False), word_of(None)
+        >>> to_word(True), to_word(False), to_word(None)
         ('match', 'no match', 'no verdict')
     """
     return "no verdict" if verdict is None else "match" if verdict else "no match"
 
 
-def found_boxes(evidence: Any) -> list[dict[str, Any]]:
+def find_boxes(evidence: Any) -> list[dict[str, Any]]:
     """Return the boxes in evidence, wherever they stand in it, at most 60.
 
     A box is an object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
@@ -144,7 +144,7 @@ def found_boxes(evidence: Any) -> list[dict[str, Any]]:
 
     Example:
         >>> box = {"label": "cat", "score": 0.2, "box": [0, 0.5, 0.5, 1]}
-        >>> found_boxes({"detector": {"boxes": [box]}})[0]["is_weak"]
+        >>> find_boxes({"detector": {"boxes": [box]}})[0]["is_weak"]
         True
     """
     boxes = []
@@ -158,7 +158,7 @@ def found_boxes(evidence: Any) -> list[dict[str, Any]]:
             boxes = [{"label": next(names, "?"), "score": score, "is_weak": is_weak, **box}]
         evidence = list(evidence.values())
     for part in evidence if isinstance(evidence, list) else ():
-        boxes += found_boxes(part)
+        boxes += find_boxes(part)
     return boxes[:_MOST_BOXES]
 
 
@@ -176,7 +176,7 @@ def _heatmaps(evidence: Row) -> list[dict[str, str]]:
     return overlays
 
 
-def _file_of(root: Path, image: str) -> Path | None:
+def _find_file(root: Path, image: str) -> Path | None:
     """Return the file of an image in a folder or its `images`; None where neither holds it."""
     if "\0" in image:
         raise FeedbackError(f"the image name {image!r:.80} contains a NUL character; correct it")

@@ -8,7 +8,7 @@ from typing import Any
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, open_image
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.read_table import read_table
 from pqpp_files.shards import ShardStore, is_local
 
@@ -77,10 +77,10 @@ def find_pictures(
         ('a cat', 'sdxl', ['8'])
     """
     root = _folder(image_dir)
-    listed = _listed(root)
+    listed = _read_metadata(root)
     if not listed and (root / "images").is_dir():
         root = root / "images"
-        listed = _listed(root)
+        listed = _read_metadata(root)
     paths = {path.relative_to(root).as_posix(): path for path in image_files(root)}
     known: dict[str, Row] = {}
     for row in prompts or ():
@@ -113,7 +113,7 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def _folder(path: str | Path) -> Path:
-    root = expanded(path)
+    root = expand(path)
     if not root.is_dir():
         raise FeedbackError(f"no folder {root}; check the path")
     return root
@@ -153,7 +153,7 @@ def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[d
             number += 1
 
 
-def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
+def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
     """Find the images of one prompt alone, so that a folder may hold any number of others.
 
     Args:
@@ -172,14 +172,14 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
         >>> folder = Path(tempfile.mkdtemp()) / "7"
         >>> folder.mkdir()
         >>> (folder / "sdxl_0.png").touch()
-        >>> [one.image_id for one in pictures_of(folder.parent, {"prompt_id": "7", "prompt": "a"})]
+        >>> [one.image_id for one in find_images(folder.parent, {"prompt_id": "7", "prompt": "a"})]
         ['7/sdxl_0.png']
     """
     prompt_id = str(prompt["prompt_id"])
     if not is_local(str(image_dir)):
         store = ShardStore(image_dir)
         names = [name for name in store.find(prompt_id) if name.endswith(".png")]
-        return made_pictures({name: store.read(name) for name in names}, prompt)
+        return make_pictures({name: store.read(name) for name in names}, prompt)
     root = _folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
@@ -190,15 +190,15 @@ def pictures_of(image_dir: str | Path, prompt: Row) -> list[Picture]:
     return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
 
 
-def made_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
-    """Return the images of one prompt that are in memory, by their names, as `pictures_of` does.
+def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
+    """Return the images of one prompt that are in memory, by their names, as `find_images` does.
 
     Example:
-        >>> (one,) = made_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
+        >>> (one,) = make_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _about(prompt)
+    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _rest(prompt)
     return [
         Picture(Path(name), text, name, prompt_id, _maker(name), about, content=content)
         for name, content in sorted(images.items())
@@ -240,7 +240,7 @@ def _is_image(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
 
 
-def _listed(root: Path) -> dict[str, dict[str, Any]]:
+def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
     path = next((root / name for name in METADATA if (root / name).is_file()), None)
     if path is None:
         return {}
@@ -261,20 +261,20 @@ def _picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
     generator = str(row.get("model", "")) or _maker(image_id)
     asked = known.get(prompt_id, {})
-    prompt, problem = _prompt_of(path, row, asked)
+    prompt, problem = _find_prompt(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
         problem = f"has no prompt: there is none with the id {prompt_id}"
     if row.get("prompt", "") == "":  # then the row's `text` is its prompt, else what is asked
         row.pop("text", None)
-    return Picture(path, prompt, image_id, prompt_id, generator, _about({**asked, **row}), problem)
+    return Picture(path, prompt, image_id, prompt_id, generator, _rest({**asked, **row}), problem)
 
 
-def _about(row: Row) -> Row:
+def _rest(row: Row) -> Row:
     known_columns = ("file_name", "prompt", "prompt_id", "model")
     return {name: cell for name, cell in row.items() if name not in known_columns}
 
 
-def _prompt_of(path: Path, row: Row, asked: Row) -> tuple[str, str]:
+def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
     """Return a prompt, and what is wrong with it."""
     prompt = row.get("prompt")
     if prompt in (None, ""):

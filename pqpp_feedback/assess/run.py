@@ -19,17 +19,17 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_backbones.errors import ModelError
-from pqpp_feedback.assess.assessor import Assessor, Verdict, described, evidence_text
-from pqpp_feedback.assess.pictures import Picture, made_pictures, open_picture, pictures_of
-from pqpp_feedback.assess.verdicts import made_by, verdict_row, verdict_table, write_verdicts
+from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, evidence_text
+from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
+from pqpp_feedback.assess.verdicts import get_origin, verdict_row, verdict_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
+from pqpp_files.atomic_write import remove_behind
 from pqpp_files.errors import MissingExtraError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
-from pqpp_files.shards.cells import all_utf_8, cell_texts, ids_of
-from pqpp_files.write_beside import remove_behind
+from pqpp_files.shards.cells import all_utf_8, cell_texts, check_ids
 
 PART = 32  # images in a part: what a killed run loses at most
 
@@ -39,7 +39,7 @@ Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is non
 
 @dataclass
 class Ran:
-    """What a run has done.
+    """The counts of a generation run.
 
     Attributes:
         images: How many this process looked at; the others were there from an earlier run.
@@ -105,23 +105,23 @@ def assess(
         >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
         1
     """
-    place = expanded(output).absolute()
-    if place.is_file():  # what other assessors, or other models of theirs, have said
-        makers = [made_by(assessor) for assessor in assessors]
+    path = expand(output).absolute()
+    if path.is_file():  # what other assessors, or other models of theirs, have said
+        makers = [get_origin(assessor) for assessor in assessors]
         try:
-            rows = pyarrow.parquet.read_table(place, columns=list(makers[0])).to_pylist()
+            rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
         except (pa.ArrowException, OSError):
-            raise FeedbackError(f"{place} is not a table of verdicts; name another file") from None
+            raise FeedbackError(f"{path} is not a table of verdicts; name another file") from None
         other = next((row for row in rows if row not in makers), None)
         if other and not replace:
             maker = f"{other['routine']} by {other['model']:.100}"
             raise FeedbackError(
-                f"{place} contains verdicts of {maker}; name another file, or add `replace`"
+                f"{path} contains verdicts of {maker}; name another file, or add `replace`"
             )
     for assessor in assessors:
         assessor.plan(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
-    folder = place.with_name(f".{place.name}.parts") / fingerprint(ordered, assessors)[:24]
+    folder = path.with_name(f".{path.name}.parts") / fingerprint(ordered, assessors)[:24]
     shards = hold_shards(pa.table({"picture": range(len(ordered))}), PART)
 
     def job(rows: pa.Table) -> pa.Table:
@@ -137,17 +137,17 @@ def assess(
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
-        ran.rows = _joined(files, place)
+        ran.rows = _join_parts(files, path)
     return ran
 
 
-def _joined(files: Sequence[Path], place: Path) -> int:
+def _join_parts(files: Sequence[Path], path: Path) -> int:
     """Write all parts as the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
-        count = write_verdicts(place, rows)
-        remove_behind(folder, place)
+        count = write_verdicts(path, rows)
+        remove_behind(folder, path)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()
     except FileNotFoundError:  # another process ended at the same time, and has joined them
@@ -165,7 +165,7 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
     """
 
     def parts() -> Iterator[str]:
-        yield evidence_text(described(assessors))
+        yield evidence_text(describe_all(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
         for picture in pictures:
             about = {name: picture.about[name] for name in columns if name in picture.about}
@@ -174,7 +174,7 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
             asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
             yield evidence_text([*asked, picture.problem, about, stamp]) + "\n"
 
-    return sha256_of_parts(parts())
+    return hash_parts(parts())
 
 
 def assessed_rows(
@@ -183,16 +183,16 @@ def assessed_rows(
     """Give the rows of images in their order, an assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        opened = [_opened(picture) for picture in some]
+        opened = [_open(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
-        judged = [iter(_judged(assessor, pairs)) for assessor in assessors]
+        judged = [iter(_judge(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
             for assessor, verdicts in zip(assessors, judged, strict=True):
                 unseen = (None, Verdict(None, None, image)) if isinstance(image, str) else None
                 yield verdict_row(picture, assessor, *(unseen or next(verdicts)))
 
 
-def _opened(picture: Picture) -> Any:
+def _open(picture: Picture) -> Any:
     """Return an image, or why it cannot be assessed."""
     if picture.problem:
         return f"the image {picture.problem}"
@@ -202,12 +202,12 @@ def _opened(picture: Picture) -> Any:
         return f"the image cannot be assessed: {error}"
 
 
-def _judged(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
+def _judge(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
     """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
     if not pairs:
         return []
     if assessor.is_one_by_one and len(pairs) > 1:
-        return [judged for pair in pairs for judged in _judged(assessor, [pair])]
+        return [judged for pair in pairs for judged in _judge(assessor, [pair])]
     images, pictures = zip(*pairs, strict=True)
     try:
         texts = [evidence_text(evidence) for evidence in assessor.perceive(images, pictures)]
@@ -222,7 +222,7 @@ def _judged(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Ju
         if len(pairs) == 1:
             why = str(error) if isinstance(error, FeedbackError) else in_a_line(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
-    return [judged for pair in pairs for judged in _judged(assessor, [pair])]
+    return [judged for pair in pairs for judged in _judge(assessor, [pair])]
 
 
 def ends_the_run(error: Exception) -> bool:
@@ -273,7 +273,7 @@ class AssessShard:
     @property
     def settings(self) -> dict[str, Any]:
         """What the rows depend on besides prompts and images."""
-        return {"job": "assess", "column": self.column, "assessors": described(self.assessors)}
+        return {"job": "assess", "column": self.column, "assessors": describe_all(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the models behind: each process loads its own."""
@@ -289,7 +289,7 @@ class AssessShard:
     def pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of some prompts; a prompt without one has a picture that says why."""
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
-        ids, wrong_ids = ids_of(table, "prompt_id")
+        ids, wrong_ids = check_ids(table, "prompt_id")
         columns = all_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
         return [
             picture
@@ -306,5 +306,5 @@ class AssessShard:
         if fault:
             return [none]
         if images is None:
-            return pictures_of(self.image_dir, prompt) or [none]
-        return made_pictures(images.get(prompt["prompt_id"], {}), prompt) or [none]
+            return find_images(self.image_dir, prompt) or [none]
+        return make_pictures(images.get(prompt["prompt_id"], {}), prompt) or [none]

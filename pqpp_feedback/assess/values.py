@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 OVERLAP = 0.5
 
 
-def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
-    """Return boxes without those that overlap a better one.
+def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[str, Any]]:
+    """Drop boxes that overlap a better one (non-maximum suppression).
 
     Args:
         boxes: With `score` and `box` (left, top, right, bottom), the best first.
@@ -22,21 +22,21 @@ def apart(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dic
 
     Example:
         >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]
-        >>> [box["box"] for box in apart(boxes)]
+        >>> [box["box"] for box in nms(boxes)]
         [[0, 0, 1, 1], [2, 2, 3, 3]]
     """
     kept: list[dict[str, Any]] = []
     for box in boxes:
-        if all(overlap_of(box["box"], better["box"]) <= overlap for better in kept):
+        if all(compute_overlap(box["box"], better["box"]) <= overlap for better in kept):
             kept.append(box)
     return kept
 
 
-def overlap_of(a: Sequence[float], b: Sequence[float]) -> float:
+def compute_overlap(a: Sequence[float], b: Sequence[float]) -> float:
     """Return the intersection of two boxes over their union.
 
     Example:
-        >>> overlap_of([0, 0, 1, 1], [0, 0.5, 1, 1])
+        >>> compute_overlap([0, 0, 1, 1], [0, 0.5, 1, 1])
         0.5
     """
     width, height = (min(a[n + 2], b[n + 2]) - max(a[n], b[n]) for n in (0, 1))
@@ -50,8 +50,8 @@ _WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTA
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
-def listed(value: Any, between: str = ";|") -> list[str]:
-    r"""Return a list, or a text that holds one, as a list of texts.
+def to_list(value: Any, between: str = ";|") -> list[str]:
+    r"""Convert a list, or a text that holds one, to a list of texts.
 
     Args:
         value: A list; a list as Python, JSON or numpy write it, which is what `datasets` and
@@ -59,9 +59,9 @@ def listed(value: Any, between: str = ";|") -> list[str]:
         between: Those marks.
 
     Example:
-        >>> listed("a cat wakes; a cat eats"), listed(["one"]), listed(None)
+        >>> to_list("a cat wakes; a cat eats"), to_list(["one"]), to_list(None)
         (['a cat wakes', 'a cat eats'], ['one'], [])
-        >>> listed("['guitar' 'bat']"), listed('["pear", "apple"]'), listed("cup, cow", ",")
+        >>> to_list("['guitar' 'bat']"), to_list('["pear", "apple"]'), to_list("cup, cow", ",")
         (['guitar', 'bat'], ['pear', 'apple'], ['cup', 'cow'])
     """
     if value is None:

@@ -13,10 +13,10 @@ import pyarrow.parquet
 from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
+from pqpp_files.atomic_write import atomic_write
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
-from pqpp_files.write_beside import write_beside
 
 # `evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
 # `revision` are JSON objects by role.
@@ -61,16 +61,16 @@ def verdict_row(
         "reason": verdict.reason,
         "evidence": evidence,
         "asked": evidence_text(asked),
-        **made_by(assessor),
+        **get_origin(assessor),
     }
 
 
-def made_by(assessor: Assessor) -> dict[str, str]:
+def get_origin(assessor: Assessor) -> dict[str, str]:
     """Return what a row says of who judged: `routine`, and by role `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
-        >>> made_by(Made(routine="gimbrr-mine", models={}))
+        >>> get_origin(Made(routine="gimbrr-mine", models={}))
         {'routine': 'gimbrr-mine', 'model': '{}', 'revision': '{}'}
     """
     models = assessor.models.items()
@@ -81,13 +81,13 @@ def made_by(assessor: Assessor) -> dict[str, str]:
     }
 
 
-def picture_of(row: Row) -> Picture:
-    """Return what a row says of its image; the file need not be there.
+def to_picture(row: Row) -> Picture:
+    """Return a row's picture; its file need not exist.
 
     Example:
         >>> names = ("image", "prompt", "prompt_id", "generator", "task")
         >>> row = dict(zip(names, ("a.png", "a cat", "7", "sdxl", "Counting"), strict=True))
-        >>> picture_of({**row, "asked": '{"count": 1}'}).about
+        >>> to_picture({**row, "asked": '{"count": 1}'}).about
         {'task': 'Counting', 'count': 1}
     """
     return Picture(
@@ -127,7 +127,7 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
     """
     count, left, schema = 0, iter(rows), verdict_table([]).schema
     with (
-        write_beside(path) as beside,
+        atomic_write(path) as beside,
         pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
     ):
         while some := list(itertools.islice(left, _AT_ONCE)):
@@ -192,7 +192,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
         verdict = {}
         if row["evidence"] is not None:
             with reading_evidence(row):
-                verdict = asdict(assessor.score(evidence_of(row), picture_of(row)))
+                verdict = asdict(assessor.score(read_evidence(row), to_picture(row)))
         yield {**row, "routine": assessor.routine, **verdict}
 
 
@@ -209,11 +209,11 @@ def reading_evidence(row: Row) -> Iterator[None]:
         raise FeedbackError(line) from None
 
 
-def evidence_of(row: Row) -> dict[str, Any]:
+def read_evidence(row: Row) -> dict[str, Any]:
     """Return the evidence of a row, nothing where it has none.
 
     Example:
-        >>> evidence_of({"evidence": '{"red": 0.5}'})
+        >>> read_evidence({"evidence": '{"red": 0.5}'})
         {'red': 0.5}
     """
     return dict(parse_json(row["evidence"] or "{}"))

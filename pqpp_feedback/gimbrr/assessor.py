@@ -12,8 +12,8 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import unit_rows
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, asked_of, conditions_of
-from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Published, Seen
+from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, make_conditions, parse_task
+from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, Published
 
 
 class GimbrrAssessor(Assessor):
@@ -21,8 +21,8 @@ class GimbrrAssessor(Assessor):
 
     Args:
         routine: What turns evidence into verdicts.
-        clip: A `ClipEye`; None to score kept evidence.
-        detector: A `pqpp_feedback.assess.detector.DetectorEye`; None likewise.
+        clip: A `ClipScorer`; None to score kept evidence.
+        detector: A `pqpp_feedback.assess.detector.Detector`; None likewise.
 
     Example:
         >>> from pathlib import Path
@@ -51,7 +51,7 @@ class GimbrrAssessor(Assessor):
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return what the eyes that a prompt's task needs have seen of its image."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
-        wanted = [conditions_of(asked_of(picture.about)) for picture in pictures]
+        wanted = [make_conditions(parse_task(picture.about)) for picture in pictures]
         for role, eye in self._eyes.items():
             names: dict[int, list[str]] = {}
             for number, conditions in enumerate(wanted):
@@ -60,22 +60,22 @@ class GimbrrAssessor(Assessor):
                 if mine:
                     names[number] = sorted({name for c in mine for name in (c.name, *c.beside)})
             if names and eye is not None:
-                with self.timed(role):
-                    seen = eye.look([images[number] for number in names], list(names.values()))
+                with self.measure_time(role):
+                    seen = eye.scan([images[number] for number in names], list(names.values()))
                 for number, part in zip(names, seen, strict=True):
                     evidence[number][role] = part
         return evidence
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the routine's verdict; None, with the reason, where it cannot be told."""
-        asked, seen = asked_of(picture.about), Seen(evidence)
-        conditions = conditions_of(asked)
+        asked, seen = parse_task(picture.about), Boxes(evidence)
+        conditions = make_conditions(asked)
         if isinstance(conditions, str) or (lacking := seen.lacking(conditions)):
             return Verdict(None, None, conditions if isinstance(conditions, str) else lacking)
         return self._routine.judge(seen, conditions, picture.image_id, asked.task)
 
 
-class ClipEye:
+class ClipScorer:
     """Similarities of an image to the names of `VOCABULARY` and of its prompt.
 
     Args:
@@ -89,11 +89,11 @@ class ClipEye:
         if not hasattr(self._loaded.model, "get_image_features"):
             kind = type(self._loaded.model).__name__
             raise FeedbackError(f"{name} is a {kind}; name a CLIP-like model")
-        self.told = self._loaded.told
+        self.told = self._loaded.identity
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}
 
-    def look(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return the similarities of each image."""
         from pqpp_backbones.images.embedding import embed_images
 
@@ -103,12 +103,12 @@ class ClipEye:
         features = embed_images(model, processor, images, self._loaded.at_once or len(images))
         seen = []
         for image, asked in zip(unit_rows(features), names, strict=True):
-            known, own = (self._embedded(some) @ image for some in (VOCABULARY, asked))
+            known, own = (self._embed(some) @ image for some in (VOCABULARY, asked))
             own = {name: {WAY: value} for name, value in zip(asked, own, strict=True)}
             seen.append({WAY: known, "own": own, "scale": scale})
         return seen
 
-    def _embedded(self, names: Sequence[str]) -> NDArray[np.float64]:
+    def _embed(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the features of names, kept once made."""
         from pqpp_backbones.images.embedding import embed_prompts
 

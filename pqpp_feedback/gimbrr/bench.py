@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pqpp_datasets.load import load_benchmark
-from pqpp_feedback.assess.agreement import FIGURES, agreement_by, ranking
+from pqpp_feedback.assess.agreement import FIGURES, group_agreement, ranking
 from pqpp_feedback.assess.pictures import Row
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional.match_rate import match_rate
@@ -44,11 +44,11 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
     Args:
         data_dir: The published files; downloaded if None.
     """
-    annotations = _rows_of("gimbrr-annotations", data_dir)
-    rows = joined_verdicts(annotations, _rows_of("gimbrr-automated", data_dir))
+    annotations = _load_rows("gimbrr-annotations", data_dir)
+    rows = joined_verdicts(annotations, _load_rows("gimbrr-automated", data_dir))
     about = f"the authors' routines (CLIP and DETR) and people, n = {len(rows)}"
-    by_task = [*agreement_by(rows, ["task"]), {"task": _ALL, **agreement_by(rows, [])[0]}]
-    by_model = agreement_by(rows, ["task", "model"])
+    by_task = [*group_agreement(rows, ["task"]), {"task": _ALL, **group_agreement(rows, [])[0]}]
+    by_model = group_agreement(rows, ["task", "model"])
     verdicts, people, models, prompts = (
         [row[name] for row in rows] for name in ("verdict", "people", "model", "prompt_id")
     )
@@ -91,7 +91,7 @@ def sentences(order: Row) -> list[str]:
     ]
 
 
-def _rows_of(name: str, data_dir: str | None) -> list[dict[str, Any]]:
+def _load_rows(name: str, data_dir: str | None) -> list[dict[str, Any]]:
     splits = load_benchmark(name, **({} if data_dir is None else {"data_dir": data_dir}))
     return [row for split in splits.values() for row in split]
 

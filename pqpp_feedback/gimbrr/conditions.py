@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_feedback.assess.values import listed
+from pqpp_feedback.assess.values import to_list
 from pqpp_feedback.errors import FeedbackError
 
 # Of a table of prompts, as `gimbrr` has them.
@@ -19,7 +19,7 @@ EYE_OF = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class Task:
     """What a prompt asks for.
 
     Attributes:
@@ -35,23 +35,23 @@ class Asked:
     is_automatic: bool
 
 
-def asked_of(about: Mapping[str, Any]) -> Asked:
+def parse_task(about: Mapping[str, Any]) -> Task:
     """Return what a prompt asks for; a task in any letters, a number like 3.0 as 3.
 
     Args:
         about: Its `ASKED_COLUMNS`; objects as `listed` reads them, with commas between.
 
     Example:
-        >>> asked_of({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
-        Asked(task='Counting', objects=('apple',), label='5', is_automatic=True)
+        >>> parse_task({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
+        Task(task='Counting', objects=('apple',), label='5', is_automatic=True)
     """
     label, marked = about.get("task_specific_label"), about.get("auto_assessment")
     task = str(about.get("task") or "").strip()
     known = {name.lower(): name for name in TASK_CONDITIONS}
     label = "" if label is None or label != label else str(label).strip().lower()  # NaN is none
-    return Asked(
+    return Task(
         task=known.get(task.lower(), task),
-        objects=tuple(name.lower() for name in listed(about.get("representations"), ",")),
+        objects=tuple(name.lower() for name in to_list(about.get("representations"), ",")),
         label=re.sub(r"(?<=\d)\.0+(?![^,\s])", "", label),
         is_automatic=str(marked).lower() not in ("false", "0"),
     )
@@ -81,86 +81,86 @@ class Condition:
 Conditions = Sequence[Condition]
 
 
-def objects_shown(asked: Asked) -> list[Condition]:
+def expect_shown(task: Task) -> list[Condition]:
     """Return a condition an object, the others of the prompt being no rivals.
 
     Example:
-        >>> [condition.beside for condition in objects_shown(Asked("", ("cow", "cup"), "", True))]
+        >>> [condition.beside for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
         [('cup',), ('cow',)]
     """
     return [
-        Condition("shows", name, tuple(other for other in asked.objects if other != name))
-        for name in asked.objects
+        Condition("shows", name, tuple(other for other in task.objects if other != name))
+        for name in task.objects
     ]
 
 
-def absent(asked: Asked) -> list[Condition]:
+def expect_not(task: Task) -> list[Condition]:
     """Return that the objects are shown and the label's is not; they are no rivals of it.
 
     Raises:
         FeedbackError: Nothing is to be absent.
 
     Example:
-        >>> [condition.kind for condition in absent(Asked("Negation", ("street",), "cow", True))]
+        >>> [condition.kind for condition in expect_not(Task("Negation", ("street",), "cow", True))]
         ['shows', 'lacks']
     """
-    if not asked.label:
+    if not task.label:
         raise FeedbackError("the prompt names nothing to be absent in `task_specific_label`")
-    objects = [Condition("shows", name, (asked.label,)) for name in asked.objects]
-    return [*objects, Condition("lacks", asked.label, asked.objects)]
+    objects = [Condition("shows", name, (task.label,)) for name in task.objects]
+    return [*objects, Condition("lacks", task.label, task.objects)]
 
 
-def objects_counted(asked: Asked) -> list[Condition]:
+def expect_counts(task: Task) -> list[Condition]:
     """Return that there are so many of each object, by a label `5`, `3,6` or `3, 6`.
 
     Raises:
         FeedbackError: The label says no whole number for each object.
 
     Example:
-        >>> asked = Asked("Simple arithmetic", ("cat", "dog"), "3, 6", True)
-        >>> [condition.count for condition in objects_counted(asked)]
+        >>> asked = Task("Simple arithmetic", ("cat", "dog"), "3, 6", True)
+        >>> [condition.count for condition in expect_counts(asked)]
         [3, 6]
     """
-    counts = [part.strip() for part in asked.label.split(",")]
-    if len(counts) != len(asked.objects) or not all(count.isdecimal() for count in counts):
-        names = ", ".join(asked.objects)
-        raise FeedbackError(f"the label {asked.label!r:.40} has no number for each of {names}")
-    pairs = zip(asked.objects, counts, strict=True)
+    counts = [part.strip() for part in task.label.split(",")]
+    if len(counts) != len(task.objects) or not all(count.isdecimal() for count in counts):
+        names = ", ".join(task.objects)
+        raise FeedbackError(f"the label {task.label!r:.40} has no number for each of {names}")
+    pairs = zip(task.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 
 
-TASK_CONDITIONS: dict[str, Callable[[Asked], Conditions]] = {
-    "Single object": objects_shown,
-    "Multiple objects": objects_shown,
-    "Negation": absent,
-    "Conditional generation": absent,
-    "Counting": objects_counted,
-    "Simple arithmetic": objects_counted,
-    "Controlled single object": objects_shown,
-    "Controlled multiple objects": objects_shown,
-    "Controlled single object counting": objects_counted,
-    "Controlled multiple object counting": objects_counted,
-    "Controlled arithmetic": objects_counted,
+TASK_CONDITIONS: dict[str, Callable[[Task], Conditions]] = {
+    "Single object": expect_shown,
+    "Multiple objects": expect_shown,
+    "Negation": expect_not,
+    "Conditional generation": expect_not,
+    "Counting": expect_counts,
+    "Simple arithmetic": expect_counts,
+    "Controlled single object": expect_shown,
+    "Controlled multiple objects": expect_shown,
+    "Controlled single object counting": expect_counts,
+    "Controlled multiple object counting": expect_counts,
+    "Controlled arithmetic": expect_counts,
 }
 
 
-def conditions_of(asked: Asked) -> Conditions | str:
-    """Return what must hold, or why that cannot be told.
+def make_conditions(task: Task) -> Conditions | str:
+    """Return the conditions of a prompt, or why there are none.
 
     Example:
-        >>> asked = Asked("Negation", ("street",), "cow", True)
-        >>> [(condition.kind, condition.name) for condition in conditions_of(asked)]
+        >>> asked = Task("Negation", ("street",), "cow", True)
+        >>> [(condition.kind, condition.name) for condition in make_conditions(asked)]
         [('shows', 'street'), ('lacks', 'cow')]
-        >>> conditions_of(Asked("Chimeras", ("rabbit",), "", False))
+        >>> make_conditions(Task("Chimeras", ("rabbit",), "", False))
         "the task 'Chimeras' has no routine"
     """
-    if asked.task not in TASK_CONDITIONS:
-        return f"the task {asked.task!r} has no routine" if asked.task else "no task is named"
-    if not asked.objects:
+    if task.task not in TASK_CONDITIONS:
+        return f"the task {task.task!r} has no routine" if task.task else "no task is named"
+    if not task.objects:
         return "the prompt has no object in `representations`"
-    if not asked.is_automatic and asked.task == "Conditional generation":
+    if not task.is_automatic and task.task == "Conditional generation":
         return "the directory marks this prompt as one for people"
     try:
-        return TASK_CONDITIONS[asked.task](asked)
+        return TASK_CONDITIONS[task.task](task)
     except ValueError as error:  # a label that says nothing, of this prompt alone
         return str(error)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pqpp_feedback.assess.assessor import Verdict, random_for
+from pqpp_feedback.assess.assessor import Verdict, make_random
 from pqpp_feedback.gimbrr.conditions import EYE_OF, Condition, Conditions
 
 _NAMES = """
@@ -29,7 +29,7 @@ VOCABULARY = tuple(" ".join(_NAMES.split()).split(", "))
 WAY = "bare"  # how names are put to CLIP: as they are, as in the authors' code
 
 
-class Seen:
+class Boxes:
     """Evidence of an image.
 
     Args:
@@ -38,8 +38,8 @@ class Seen:
     Example:
         >>> from pqpp_feedback.gimbrr.conditions import Condition
         >>> cat = {"label": "cat", "score": 0.9}
-        >>> seen = Seen({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
-        >>> seen.scores_of("cat"), seen.lacking([Condition("counts", "hat")])
+        >>> seen = Boxes({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
+        >>> seen.get_scores("cat"), seen.lacking([Condition("counts", "hat")])
         ([0.9], "the detector has no class 'hat'")
     """
 
@@ -67,7 +67,7 @@ class Seen:
                 return f"the detector has no class {condition.name!r}"
         return ""
 
-    def scores_of(self, name: str) -> list[float]:
+    def get_scores(self, name: str) -> list[float]:
         """Return the scores of the boxes of an object, highest first."""
         label = self._detector["labels"].get(name)
         scores = (box["score"] for box in self._detector["boxes"] if box["label"] == label)
@@ -86,7 +86,7 @@ class Published:
 
     Example:
         >>> cat = {"label": "cat", "score": 0.9}
-        >>> seen = Seen({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
+        >>> seen = Boxes({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
         >>> wanted = [Condition("counts", "cat", count=2)]
         >>> Published().judge(seen, wanted, "a.png", "Counting").score
         0.5
@@ -98,25 +98,25 @@ class Published:
         self._seed = seed
         self.settings: dict[str, Any] = {"seed": seed}
 
-    def judge(self, seen: Seen, conditions: Conditions, image_id: str, task: str) -> Verdict:
+    def judge(self, seen: Boxes, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether all conditions hold, and the lowest of their scores in 0 .. 1.
 
         The score of an object is its softmax among the rivals (one less that, if it shall be
         absent), that of a count the share of the smaller in the larger number.
         """
         judged = [
-            _counted(seen, condition)
+            _count(seen, condition)
             if condition.kind == "counts"
-            else self._named(seen, condition, image_id)
+            else self._judge(seen, condition, image_id)
             for condition in conditions
         ]
         holds, scores, reasons = zip(*judged, strict=True)
         return Verdict(all(holds), min(scores), "; ".join(reasons))
 
-    def _named(self, seen: Seen, condition: Condition, image_id: str) -> tuple[bool, float, str]:
+    def _judge(self, seen: Boxes, condition: Condition, image_id: str) -> tuple[bool, float, str]:
         kind, name = condition.kind, condition.name
         pool = [other for other in VOCABULARY if other not in (name, *condition.beside)]
-        draw = random_for(image_id, self._seed, kind, name)
+        draw = make_random(image_id, self._seed, kind, name)
         rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
         names = [name, *rivals]
         similar = [seen.similarity(other) for other in names]
@@ -131,9 +131,9 @@ class Published:
         return wins, share, reason
 
 
-def _counted(seen: Seen, condition: Condition) -> tuple[bool, float, str]:
+def _count(seen: Boxes, condition: Condition) -> tuple[bool, float, str]:
     count = condition.count
-    number = sum(score > THRESHOLD for score in seen.scores_of(condition.name))
+    number = sum(score > THRESHOLD for score in seen.get_scores(condition.name))
     share = min(number, count) / max(number, count) if number or count else 1.0
     reason = f"{count} {condition.name} asked, {number} found above {THRESHOLD}"
     return number == count, share, reason

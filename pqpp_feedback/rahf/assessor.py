@@ -43,7 +43,7 @@ class RahfAssessor(Assessor):
         assert self._model is not None
         at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
         prompts = [picture.prompt for picture in pictures]
-        with self.timed("rahf"):
+        with self.measure_time("rahf"):
             judged = self._model.judge(list(images), prompts, at_once)
         return [
             {

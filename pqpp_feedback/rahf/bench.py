@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.examples import Examples, counted, is_published, load_split, map_array
+from pqpp_feedback.rahf.examples import Examples, count_text, is_published, load_split, map_array
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.figures import Figures
@@ -46,23 +46,23 @@ def bench_richhf(
     if not models:
         raise FeedbackError("no model was named; give a RAHF model's folder or repository")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
-    images = counted(len(table), is_published(split, data_dir))
+    images = count_text(len(table), is_published(split, data_dir))
     figures = {}
     for name in models:
         model = FeedbackModel.from_pretrained(name)
         examples = Examples(table, model.processor, model.model.config.heatmap_size)
         predicted = predict_split(model, examples, batch_size)
-        figures[name] = feedback_figures(predicted, truth_of(examples))
+        figures[name] = feedback_figures(predicted, gather_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
-    notes += [f"published: {published()['source']}"] * with_published
+    notes += [f"published: {get_paper()['source']}"] * with_published
     return tables(figures, with_published), notes
 
 
-def published() -> dict[str, Any]:
+def get_paper() -> dict[str, Any]:
     """Return the published figures: their source, and each table with its columns and rows.
 
     Example:
-        >>> published()["tables"]["keywords"]["columns"]
+        >>> get_paper()["tables"]["keywords"]["columns"]
         ['precision', 'recall', 'f1']
     """
     return read_json(Path(__file__).with_name("published.json"))
@@ -78,7 +78,7 @@ def tables(
         with_published: Whether the published rows are wanted.
     """
     result = []
-    for name, known in published()["tables"].items():
+    for name, known in get_paper()["tables"].items():
         columns, rows = known["columns"], []
         for row in known["rows"] if with_published else ():
             figures_of_row = zip(columns, row["values"], strict=True)
@@ -194,7 +194,7 @@ def predict_rows(
     judged: list[Feedback] = []
     for start in range(0, len(rows), batch_size):
         some = rows[start : start + batch_size]
-        images = [examples.decoded(row)[0] for row in some]
+        images = [examples.decode(row)[0] for row in some]
         judged += model.judge(images, [examples.prompts[row] for row in some], batch_size)
     return judged
 
@@ -218,10 +218,10 @@ def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32
     return join_parts([(rows, predict_rows(model, examples, rows, batch_size))])
 
 
-def truth_of(examples: Examples) -> Truth:
-    """Return what people said about the rows of a split, heatmaps at the examples' size."""
+def gather_truth(examples: Examples) -> Truth:
+    """Return people's feedback on a split, heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
-    maps = np.array([[map_array(m, size) for m in examples.decoded(row)[1:]] for row in rows])
+    maps = np.array([[map_array(m, size) for m in examples.decode(row)[1:]] for row in rows])
     return Truth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 

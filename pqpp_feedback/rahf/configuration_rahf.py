@@ -65,9 +65,9 @@ class RahfConfig(PreTrainedConfig):
         """Build the two towers' configurations and check the choices."""
         check_choice("variant", self.variant, VARIANTS)
         check_choice("head_style", self.head_style, HEAD_STYLES)
-        self.vision_config = _built(self.vision_config or ViTConfig(), "vit")
+        self.vision_config = _build_config(self.vision_config or ViTConfig(), "vit")
         base = _t5(768, 2048, 12, 12, tie_word_embeddings=False)
-        self.text_config = _built(self.text_config or base, "t5")
+        self.text_config = _build_config(self.text_config or base, "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
             self.text_config.decoder_start_token_id = self.text_config.pad_token_id
         for name in ("heatmap_conv_sizes", "heatmap_deconv_sizes", "score_conv_sizes"):
@@ -100,7 +100,7 @@ class RahfConfig(PreTrainedConfig):
         """Return a configuration for tests: 32-pixel images, a few thousand weights."""
         text = _t5(16, 32, 1, 2, vocab_size=vocab_size, **_SMALL_T5)
         sizes = ((12, 8), (8, 8, 8), (8, 4), (16, 8))
-        return cls._sized(_vit(16, 32, 1, 2, 32), text, sizes, variant=variant, **fields)
+        return cls._with_sizes(_vit(16, 32, 1, 2, 32), text, sizes, variant=variant, **fields)
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
@@ -110,10 +110,10 @@ class RahfConfig(PreTrainedConfig):
         vision = _vit(64, 128, 3, 4, 64, hidden_dropout_prob=0.0, **spread)
         text = _t5(64, 128, 2, 4, vocab_size=vocab_size, **_SMALL_T5)
         sizes = ((48, 32), (24, 16), (32, 16), (64, 32))
-        return cls._sized(vision, text, sizes, variant=variant, **{**spread, **fields})
+        return cls._with_sizes(vision, text, sizes, variant=variant, **{**spread, **fields})
 
     @classmethod
-    def _sized(cls, vision: ViTConfig, text: T5Config, sizes: Any, **fields: Any) -> Self:
+    def _with_sizes(cls, vision: ViTConfig, text: T5Config, sizes: Any, **fields: Any) -> Self:
         names = ("heatmap_conv", "heatmap_deconv", "score_conv", "score_dense")
         heads = {f"{name}_sizes": size for name, size in zip(names, sizes, strict=True)}
         return cls(vision_config=vision, text_config=text, **{**heads, **fields})
@@ -155,7 +155,7 @@ def _side(config: Any, name: str) -> int:
     return int(side)
 
 
-def _built(config: Any, kind: str) -> PreTrainedConfig:
+def _build_config(config: Any, kind: str) -> PreTrainedConfig:
     if not isinstance(config, dict):
         return config
     fields = dict(config)

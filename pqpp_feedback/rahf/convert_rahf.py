@@ -93,8 +93,8 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     """
     # A model saved from several devices puts `module.` before each name.
     layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
-    model = RahfForRichFeedback(config_of(layout)).eval()
-    ours = renamed(layout)
+    model = RahfForRichFeedback(infer_config(layout)).eval()
+    ours = rename_weights(layout)
     # Word embeddings are one tensor, which a file may hold once.
     shared = dict.fromkeys(_TIED, ours["text_model.shared.weight"])
     try:
@@ -111,8 +111,8 @@ class Layout(dict):
     def __missing__(self, name: str) -> torch.Tensor:
         raise ModelError(f"the weights have no {name!r}; check the layout")
 
-    def under(self, prefix: str) -> StateDict:
-        """Return what is under a prefix, in the order of its numbers, the prefix taken off."""
+    def select(self, prefix: str) -> StateDict:
+        """Select the entries under a prefix, in numeric order, without the prefix."""
         names = [name for name in self if name.startswith(f"{prefix}.")]
         names.sort(key=lambda name: re.sub(r"\d+", lambda number: number[0].zfill(9), name))
         return {name[len(prefix) + 1 :]: self[name] for name in names}
@@ -121,7 +121,7 @@ class Layout(dict):
         """Return weight and bias of each layer under a prefix, in order."""
         numbers = [
             (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
-            for name, value in self.under(prefix).items()
+            for name, value in self.select(prefix).items()
             if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
         ]
         if not numbers:
@@ -130,7 +130,7 @@ class Layout(dict):
 
     def count(self, prefix: str) -> int:
         """Return how many numbered parts are under a prefix."""
-        return len({name.split(".")[0] for name in self.under(prefix) if name[0].isdigit()})
+        return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
     def part(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
         """Return layers and norms under a prefix by our names, which have a place for each."""
@@ -139,7 +139,7 @@ class Layout(dict):
         for name, (weight, bias) in zip(places, self.layers(theirs), strict=False):
             state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
         # Whatever the norms are called, their scales are the tensors of three dimensions.
-        scales = [value for value in self.under(theirs).values() if value.ndim == 3]
+        scales = [value for value in self.select(theirs).values() if value.ndim == 3]
         return state | {
             f"{norm}.weight".format(i): scale.flatten() for i, scale in enumerate(scales)
         }
@@ -147,7 +147,7 @@ class Layout(dict):
     def vit(self) -> "Layout":
         """Return the image tower by our names."""
         layout = Layout()
-        for name, value in self.under("vit").items():
+        for name, value in self.select("vit").items():
             if not name.startswith("pooler."):  # made by default, used by nothing
                 for old, new in _VIT_NAMES:
                     name = re.sub(old, new, name)
@@ -155,11 +155,11 @@ class Layout(dict):
         return layout
 
 
-def renamed(layout: Layout) -> StateDict:
+def rename_weights(layout: Layout) -> StateDict:
     """Return the weights under the names that they have in `RahfForRichFeedback`."""
     state = {
         **layout.vit(),
-        **{f"text_model.{name}": value for name, value in layout.under("t5").items()},
+        **{f"text_model.{name}": value for name, value in layout.select("t5").items()},
         **layout.part("visual_token_projection", "projection"),
     }
     for name in HEATMAPS:
@@ -180,10 +180,10 @@ def renamed(layout: Layout) -> StateDict:
     return state
 
 
-def config_of(layout: Layout) -> RahfConfig:
-    """Return the configuration that the shapes of the weights tell."""
+def infer_config(layout: Layout) -> RahfConfig:
+    """Infer the configuration from the shapes of the weights."""
     heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
-    vision, text = _vision_config(layout.vit()), _text_config(Layout(layout.under("t5")))
+    vision, text = _vision_config(layout.vit()), _text_config(Layout(layout.select("t5")))
     convs, deconvs, score_convs, dense = (
         [weight.shape for weight, _ in layout.layers(name)]
         for name in (

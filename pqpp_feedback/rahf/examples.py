@@ -13,8 +13,8 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
 from pqpp_feedback.rahf.words import prompt_words
 from pqpp_files.foreign.images import open_image
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand
 
 BLINDS = ("none", "image", "prompt")
 _MAPS = tuple(f"{name}_map" for name in HEATMAPS)
@@ -49,7 +49,7 @@ def load_split(
     from pqpp_hub.pull import cached_if_unreachable
 
     pqpp_datasets.registration.register()
-    options = {"data_dir": None if data_dir is None else str(expanded(data_dir))}
+    options = {"data_dir": None if data_dir is None else str(expand(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
@@ -88,7 +88,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import local_folder
     from pqpp_datasets.sources import release
-    from pqpp_files.hashes import sha256_of
+    from pqpp_files.hashes import hash_file
 
     benchmark = BENCHMARKS["richhf"]
     folder = local_folder(benchmark, None if data_dir is None else str(data_dir))
@@ -98,16 +98,16 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     names = [part.split("[")[0].strip() for part in split.split("+")]  # "train[:10%] + test"
     sources = {p: published.file(p) for name in names for p in benchmark.files(folder, name)}
     return all(
-        source and (folder / path).is_file() and sha256_of(folder / path) == source.sha256
+        source and (folder / path).is_file() and hash_file(folder / path) == source.sha256
         for path, source in sources.items()
     )
 
 
-def counted(images: int, published: bool) -> str:
+def count_text(images: int, published: bool) -> str:
     """Return in words how many images there are, and that they are none of the published files.
 
     Example:
-        >>> counted(300, published=False)
+        >>> count_text(300, published=False)
         '300 images, not the published files'
     """
     number = f"{images} image{'' if images == 1 else 's'}"
@@ -146,7 +146,7 @@ class Examples:
 
     def __post_init__(self) -> None:
         table = self.table
-        self.prompts = [self._shown(prompt) for prompt in table["prompt"][:]]
+        self.prompts = [self._hide_prompt(prompt) for prompt in table["prompt"][:]]
         self.labels = [
             labels if len(labels) == len(prompt_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
@@ -156,7 +156,7 @@ class Examples:
         self.epoch = 0
         self._kept: dict[int, tuple[Any, ...]] | None = {} if self.in_memory else None
 
-    def _shown(self, prompt: str) -> str:
+    def _hide_prompt(self, prompt: str) -> str:
         """Return a prompt, or, for a model that is not to see it, as many unknown words."""
         if self.blind != "prompt":
             return prompt
@@ -174,7 +174,7 @@ class Examples:
         """Return the number of words of each prompt."""
         return [len(prompt_words(prompt)) for prompt in self.prompts]
 
-    def decoded(self, index: int) -> tuple[Any, ...]:
+    def decode(self, index: int) -> tuple[Any, ...]:
         """Return the image and the two maps of a row as PIL images."""
         if self._kept is not None and index in self._kept:
             return self._kept[index]
@@ -186,11 +186,11 @@ class Examples:
         if self._kept is None:
             return (image, *maps)
         # As large as two of the model's maps, so that a crop loses nothing.
-        maps = [_resized(heatmap, 2 * self.heatmap_size) for heatmap in maps]
+        maps = [_resize(heatmap, 2 * self.heatmap_size) for heatmap in maps]
         return self._kept.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        image, *maps = self.decoded(index)
+        image, *maps = self.decode(index)
         # The place in the data decides, not the process or the step at which it is used.
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
@@ -231,7 +231,7 @@ class Examples:
     def fingerprint(self) -> str:
         """Return the SHA-256 of prompts, scores and labels, in order."""
         texts = (f"{p}\0{label}\0" for p, label in zip(self.prompts, self.labels, strict=True))
-        return sha256_of_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
+        return hash_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
 
 
 def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
@@ -256,17 +256,17 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
             "validation": len(held_out),
             "validation SHA-256": held_out.fingerprint(),
         },
-        "images": counted(len(held_out), published),
+        "images": count_text(len(held_out), published),
         "dataset_name": own_name if published else f"{own_name} (not the published files)",
     }
 
 
 def map_array(image: Any, size: int) -> NDArray[np.float32]:
     """Return a grey image as a heatmap in 0 .. 1 of a size."""
-    return np.asarray(_resized(image, size), dtype=np.float32) / np.float32(255)
+    return np.asarray(_resize(image, size), dtype=np.float32) / np.float32(255)
 
 
-def _resized(image: Any, size: int) -> Any:
+def _resize(image: Any, size: int) -> Any:
     from PIL import Image
 
     return image if image.size == (size, size) else image.resize((size,) * 2, Image.Resampling.BOX)
@@ -296,15 +296,15 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
         wide, high = random.uniform(SMALLEST_CROP, 1, 2)
         left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
         box = (left, top, left + wide, top + high)  # in parts of the sides
-        image, *maps = (cropped(layer, box) for layer in (image, *maps))
+        image, *maps = (crop(layer, box) for layer in (image, *maps))
     if colours:
-        image = recoloured(random, image)
+        image = recolour(random, image)
     if greys:
         image = image.convert("L").convert("RGB")
     return image, tuple(maps)
 
 
-def cropped(image: Any, box: tuple[float, float, float, float]) -> Any:
+def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
     """Return the part of an image in a box given in parts of its sides."""
     wide, high = image.size
     left, top, right, bottom = box
@@ -313,7 +313,7 @@ def cropped(image: Any, box: tuple[float, float, float, float]) -> Any:
     return image.crop((*edges[:2], max(edges[2], edges[0] + 1), max(edges[3], edges[1] + 1)))
 
 
-def recoloured(random: np.random.Generator, image: Any) -> Any:
+def recolour(random: np.random.Generator, image: Any) -> Any:
     """Return an image with other brightness, contrast, hue, saturation and JPEG noise."""
     from PIL import Image
 

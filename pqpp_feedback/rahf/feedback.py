@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.hub import model_folder, push_model
-from pqpp_backbones.pretrained import Model, fetch, loading, put_on, usual_device
+from pqpp_backbones.pretrained import ModelId, fetch, loading, move_to, usual_device
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
+from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.extras import needing
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import whole_folder
+from pqpp_files.paths import expand
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
 
@@ -83,8 +83,8 @@ class FeedbackModel:
         device: str | int | torch.device | None = None,
         threshold: float = 0.5,
     ) -> None:
-        self.model = model.eval() if device is None else put_on(model.eval(), device)
-        self.processor, self.threshold, self.source = processor, threshold, Model("in memory")
+        self.model = model.eval() if device is None else move_to(model.eval(), device)
+        self.processor, self.threshold, self.source = processor, threshold, ModelId("in memory")
 
     @classmethod
     def from_pretrained(
@@ -136,8 +136,8 @@ class FeedbackModel:
         Raises:
             FileError: The folder holds other things.
         """
-        folder = expanded(folder)
-        with whole_folder(folder, RAHF_FILES) as beside:
+        folder = expand(folder)
+        with atomic_folder(folder, RAHF_FILES) as beside:
             self.model.save_pretrained(beside)
             self.processor.save_pretrained(beside)
             if card is not None:
@@ -152,7 +152,7 @@ class FeedbackModel:
         """Judge images, arrays, paths, or mappings with `bytes` or `path`, one a prompt."""
         judged = []
         for some, outputs in self._outputs(images, prompts, batch_size):
-            tokens = [self.processor.kept_word_ids(prompt) for prompt in some]
+            tokens = [self.processor.fit_word_ids(prompt) for prompt in some]
             suffix = self.processor.suffix_ids
             marked = self.model.mark_words(outputs, tokens, suffix, self.threshold)
             assert outputs.heatmaps is not None and outputs.scores is not None

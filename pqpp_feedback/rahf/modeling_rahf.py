@@ -242,7 +242,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             init.normal_(module.weight, std=module.in_features**-0.5)
 
     @classmethod
-    def joined(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> Self:
+    def from_towers(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> Self:
         """Join what `load_towers` returned; projection and heads are new.
 
         Args:
@@ -354,8 +354,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         features = self.feature_map(states, image_tokens.shape[1])
         row = torch.arange(batch, device=input_ids.device).repeat_interleave(tasks)
         output = RahfOutput(
-            heatmaps=_scattered(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
-            scores=_scattered(self.score_heads["shared"], features, row, task, batch, 2, 6),
+            heatmaps=_scatter(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
+            scores=_scatter(self.score_heads["shared"], features, row, task, batch, 2, 6),
         )
         asked = task == KEYWORD_TASK
         if asked.sum() == batch:
@@ -417,7 +417,7 @@ def _without_pooling(config: Any) -> dict[str, Any]:
     return {"add_pooling_layer": False} if config.model_type in ("vit", "deit") else {}
 
 
-def _scattered(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
+def _scatter(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
     """Run a head for its tasks and put each result in its row and column; NaN elsewhere."""
     chosen = (task >= first) & (task < last)
     values = head(features[chosen])

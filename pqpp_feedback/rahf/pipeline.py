@@ -50,10 +50,10 @@ class RichHumanFeedbackPipeline(Pipeline):
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
         single = isinstance(inputs, Mapping)
         rows = [self.preprocess(row) for row in ([inputs] if single else inputs)]
-        judged = self._judged(rows, size, **options)
+        judged = self._judge(rows, size, **options)
         return judged[0] if single else judged
 
-    def _judged(
+    def _judge(
         self,
         rows: Sequence[Mapping[str, Any]],
         batch_size: int,
@@ -89,7 +89,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         return {"image": open_image(input_["image"]), "prompt": input_["prompt"]}
 
     def _forward(self, row: dict[str, Any], **options: Any) -> dict[str, Any]:
-        return self._judged([row], 1, **options)[0]
+        return self._judge([row], 1, **options)[0]
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Return what the pipeline returns for an image."""

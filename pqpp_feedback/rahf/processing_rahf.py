@@ -43,14 +43,14 @@ class RahfProcessor(ProcessorMixin):
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
         # The tokens that the suffix has behind a word.
-        plain, marked = self._encoded("a"), self._encoded("a" + SUFFIX)
-        suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encoded(SUFFIX)
+        plain, marked = self._encode("a"), self._encode("a" + SUFFIX)
+        suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
             remedy = "give one that knows the underscore and the digit 0"
             raise FeedbackError(f"the tokenizer has no token for the suffix {SUFFIX!r}; {remedy}")
         self.suffix_ids = suffix
 
-    def _encoded(self, text: str) -> list[int]:
+    def _encode(self, text: str) -> list[int]:
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def word_ids(self, prompt: str) -> list[list[int]]:
@@ -62,20 +62,20 @@ class RahfProcessor(ProcessorMixin):
             if word not in self._known:
                 unknown = self.tokenizer.unk_token_id
                 unknown = self.tokenizer.pad_token_id if unknown is None else unknown
-                self._known[word] = self._encoded(word) or [unknown]
+                self._known[word] = self._encode(word) or [unknown]
         return [self._known[word] for word in words]
 
-    def kept_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
+    def fit_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
         """Return the tokens of the words that fit, from the first on."""
         words = self.word_ids(prompt)
         ends = np.cumsum([len(word) for word in words])
-        room = (self.max_length if max_length is None else max_length) - self._beside
+        room = (self.max_length if max_length is None else max_length) - self._reserved
         return words[: int(np.searchsorted(ends, room, side="right"))]
 
     @functools.cached_property
-    def _beside(self) -> int:
-        """Tokens that are kept free beside the words: the longest task string and the end."""
-        return 1 + max(len(self._encoded(task)) for task in TASK_STRINGS)
+    def _reserved(self) -> int:
+        """Tokens reserved for the longest task string and the end."""
+        return 1 + max(len(self._encode(task)) for task in TASK_STRINGS)
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
         """Return the tokens that the decoder is to write; a label is 0 where a word is misaligned.
@@ -96,8 +96,8 @@ class RahfProcessor(ProcessorMixin):
         self, prompt: str, task: int | None = None, max_length: int | None = None
     ) -> list[int]:
         """Return the encoder's tokens: one of `TASK_STRINGS` by its index, words, the end."""
-        words = [token for word in self.kept_word_ids(prompt, max_length) for token in word]
-        before = [] if task is None else self._encoded(TASK_STRINGS[task])
+        words = [token for word in self.fit_word_ids(prompt, max_length) for token in word]
+        before = [] if task is None else self._encode(TASK_STRINGS[task])
         return [*before, *words, self.tokenizer.eos_token_id]
 
     def __call__(
@@ -151,31 +151,31 @@ class RahfProcessor(ProcessorMixin):
         limit = self.max_length if max_length is None else max_length
         length = limit if padding == "max_length" else None
         if self.variant == "multi_head":
-            return self.padded([self.input_ids(prompt, None, limit) for prompt in prompts], length)
+            return self.pad([self.input_ids(prompt, None, limit) for prompt in prompts], length)
         asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
         if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
             raise FeedbackError(f"`tasks` is {asked!r:.60}; give as many for each prompt")
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
-        padded = self.padded([self.input_ids(*pair, limit) for pair in pairs], length)
+        padded = self.pad([self.input_ids(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)
         tensors = {name: tensor.reshape(shape) for name, tensor in padded.items()}
         return tensors if tasks is None else {**tensors, "task_ids": torch.tensor(asked)}
 
-    def padded(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
+    def pad(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
         """Return rows as `input_ids` and `attention_mask`, padded to `length` tokens at least."""
-        ids = _filled(rows, self.tokenizer.pad_token_id, length)
-        mask = _filled([[1] * len(row) for row in rows], 0, length)
+        ids = _fill(rows, self.tokenizer.pad_token_id, length)
+        mask = _fill([[1] * len(row) for row in rows], 0, length)
         return {"input_ids": ids, "attention_mask": mask}
 
     def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
         """Return the decoder's labels of a batch; nothing counts where a prompt has none."""
         pairs = zip(prompts, labels, strict=True)
         rows = [[] if words is None else self.target_ids(prompt, words) for prompt, words in pairs]
-        return _filled(rows, -100)
+        return _fill(rows, -100)
 
 
-def _filled(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
+def _fill(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
     """Return rows as a tensor of whole numbers with a value behind the shorter ones."""
     filled = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
     for number, row in enumerate(rows):

@@ -15,8 +15,8 @@ from scipy import ndimage
 from pqpp_feedback.assess.pictures import METADATA
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.feedback import FeedbackModel
+from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.foreign.images import open_image
-from pqpp_files.write_beside import whole_folder
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Pa
     folder = Path(folder)
     if folder.exists():
         raise FeedbackError(f"{folder} exists; name a new folder")
-    with whole_folder(folder, ()) as beside:
+    with atomic_folder(folder, ()) as beside:
         lines = []
         for number, chosen in enumerate(selected):
             name = f"{number:06d}.png"

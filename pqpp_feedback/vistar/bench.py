@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.agreement import drawn_means
+from pqpp_feedback.assess.agreement import resample_means
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
@@ -19,7 +19,7 @@ from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.foreign.yaml_values import read_yaml
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional.agreement import pairwise_accuracy
 from pqpp_metrics.functional.match_rate import match_rate
@@ -112,7 +112,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
             continue
         preferred = _CHOICES.get(choice.strip().lower())
         if preferred is None:
-            place = table.place_of(row)
+            place = table.locate(row)
             raise FeedbackError(f"{place}: choice is {choice!r:.40}; write a, b or tie")
         choices.append({"images": images, "preferred": preferred, "angle": angles[row]})
     return choices
@@ -237,7 +237,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
         >>> sorted(read_roles())
         ['graphic_designer', 'marketing_specialist', 'storyboard_artist']
     """
-    file = expanded(path) if path else ROLES_FILE
+    file = expand(path) if path else ROLES_FILE
     remedy = "; write `role: {TR: 1, LI: 0.5}` a line"
     with needing("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
@@ -292,7 +292,7 @@ def role_ranking(
     drawn = np.zeros((resamples, len(generators)))
     for angle, table in tables.items():
         sums, numbers = np.nan_to_num(table).T, ~np.isnan(table).T
-        drawn += share[angle] * drawn_means(sums, numbers, resamples, seed)
+        drawn += share[angle] * resample_means(sums, numbers, resamples, seed)
     order = sorted(range(len(generators)), key=lambda n: (-value[n], generators[n]))
     tail = (1 - confidence) / 2
     ranking: list[dict[str, Any]] = []

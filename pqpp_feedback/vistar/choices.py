@@ -34,13 +34,13 @@ def choices(section: str) -> Mapping[str, Any]:
     return MappingProxyType({name: entry["value"] for name, entry in _all()[section].items()})
 
 
-def asked(picture: Picture, name: str) -> Any:
-    """Return what a prompt says under a name: a column, or a control parameter of the prompt.
+def get_param(picture: Picture, name: str) -> Any:
+    """Return a prompt's value of a name: a column or a control parameter.
 
     Example:
         >>> from pathlib import Path
         >>> parameters = {"key": ["font"], "value": ["Futura"]}
-        >>> asked(Picture(Path("a.png"), "A sign", about={"parameters": parameters}), "font")
+        >>> get_param(Picture(Path("a.png"), "A sign", about={"parameters": parameters}), "font")
         'Futura'
     """
     given = picture.about.get(name)

@@ -46,14 +46,14 @@ class VistarScore(Assessor):
         cls.section = cls.__module__.rpartition(".")[2]
 
     def __init__(self, sight: Sight | None = None) -> None:
-        super().__init__(sight.told(*self.roles) if sight else None)
+        super().__init__(sight.get_models(*self.roles) if sight else None)
         self._sight = sight
         self.name = f"vistar-{self.section}"
         self.routine = f"after-{self.name}"
         self.columns = ("angle", "parameters", *self.inputs)
 
     @classmethod
-    def opened(cls, sight: Sight | None, options: Any) -> Self:
+    def from_options(cls, sight: Sight | None, options: Any) -> Self:
         """Return the score as `pqpp_feedback.assessors.VistarOptions` want it."""
         return cls(sight, **{name: getattr(options, name) for name in cls.options})
 
@@ -61,7 +61,7 @@ class VistarScore(Assessor):
     def sight(self) -> Sight:
         """What it looks with; how long it takes is added to this score's `seconds`."""
         assert self._sight is not None
-        self._sight.timed = self.timed  # scores share it
+        self._sight.timed = self.measure_time  # scores share it
         return self._sight
 
     @property
@@ -72,7 +72,7 @@ class VistarScore(Assessor):
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Look at each image by itself, where its prompt asks for it."""
         return [
-            {} if self._silent(picture) else self.look(image, picture)
+            {} if self._silent(picture) else self.scan(image, picture)
             for image, picture in zip(images, pictures, strict=True)
         ]
 
@@ -92,8 +92,8 @@ class VistarScore(Assessor):
         return ""
 
     @abc.abstractmethod
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return what is seen of one image, as values that JSON holds."""
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+        """Return the observations on one image, as JSON values."""
 
     @abc.abstractmethod
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from pqpp_backbones.pretrained import Model, load_model
+from pqpp_backbones.pretrained import ModelId, load_model
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import apart, listed, unit_rows
+from pqpp_feedback.assess.values import nms, to_list, unit_rows
 from pqpp_feedback.errors import FeedbackError, check_choice
-from pqpp_feedback.vistar.choices import asked, choices
+from pqpp_feedback.vistar.choices import choices, get_param
 from pqpp_files.extras import needing
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
@@ -67,7 +67,7 @@ class Sight:
             check_choice("role", role, list(ROLES))
 
     def model(self, role: str) -> Any:
-        """Return the model of a role, loaded at first use: `Loaded`, or a `DetectorEye`.
+        """Return the model of a role, loaded at first use: `LoadedModel`, or a `Detector`.
 
         Raises:
             ModelError: It cannot be had, in one line.
@@ -76,13 +76,13 @@ class Sight:
             name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
             if role == "detector":
                 with needing("pqpp assess", "assess"):
-                    from pqpp_feedback.assess.detector import DetectorEye
-                self._loaded[role] = DetectorEye(name, *place)
+                    from pqpp_feedback.assess.detector import Detector
+                self._loaded[role] = Detector(name, *place)
             else:
                 self._loaded[role] = load_model(name, ROLES[role][1], role, *place)
         return self._loaded[role]
 
-    def told(self, *roles: str) -> dict[str, Model]:
+    def get_models(self, *roles: str) -> dict[str, ModelId]:
         """Return the names and revisions of roles, which are loaded."""
         return {role: self.model(role).told for role in roles}
 
@@ -96,17 +96,17 @@ class Sight:
         Returns:
             Of each its `label`, `score`, and `box` in shares; and masks (n, height, width).
         """
-        words = listed(asked(picture, "objects")) or choices("sight")["usual_objects"]
+        words = to_list(get_param(picture, "objects")) or choices("sight")["usual_objects"]
         key = "\n".join(words)
 
-        def look() -> Objects:
+        def detect_objects() -> Objects:
             small = smaller(image)
             boxes = self.detect(small, words)[: choices("sight")["most_objects"]]
             masks, sure = self.segment(small, [box["box"] for box in boxes])
             pairs = zip(boxes, sure, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
 
-        return self._once(f"objects {key}", picture, look)
+        return self._once(f"objects {key}", picture, detect_objects)
 
     def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
         """Return (height, width), the distance of each pixel along the view.
@@ -128,22 +128,22 @@ class Sight:
         """Return what a role's processor makes of inputs, and its model of that."""
         import torch
 
-        from pqpp_feedback.assess.detector import placed
+        from pqpp_feedback.assess.detector import to_device
 
         loaded = self.model(role)
         with self.timed(role), torch.inference_mode():
             prepared = loaded.processor(**inputs, return_tensors="pt")
             tensors = {name: prepared[name] for name in prepared if name not in _SIZES}
-            return prepared, loaded.model(**placed(tensors, loaded), **options)
+            return prepared, loaded.model(**to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return boxes of some words, the surest first: `label`, `score`, `box` in shares."""
         with self.timed("detector"):
-            (seen,) = self.model("detector").look([image], [list(words)])
+            (seen,) = self.model("detector").scan([image], [list(words)])
         least = choices("sight")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # An object that is found as several things is one object.
-        return apart(sorted(sure, key=lambda box: -box["score"]))
+        return nms(sorted(sure, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
         """Return the mask of what each box holds, and how sure the model is of it, in [0, 1]."""

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, PqppError, explained
+from pqpp_files.errors import FileError, PqppError, explain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ def load_array(
     """
     import numpy as np
 
-    with explained(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
+    with explain(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
@@ -74,7 +74,7 @@ def load_tensors(
 
     reader = import_module(f"safetensors.{framework}")
     remedy = "save or download it again"
-    with explained(f"{name or source!s}: not a readable safetensors file", remedy, error):
+    with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
         return reader.load_file(_regular(source))
@@ -97,7 +97,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-    with explained(f"{path}: no index of faiss", "build it again"):
+    with explain(f"{path}: no index of faiss", "build it again"):
         return faiss.read_index(str(_regular(path)), flags)
 
 

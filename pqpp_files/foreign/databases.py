@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from pqpp_files.atomic_write import is_full
 from pqpp_files.errors import FileError, in_a_line
-from pqpp_files.write_beside import is_full
 
 
 @contextlib.contextmanager

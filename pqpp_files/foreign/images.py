@@ -57,10 +57,10 @@ def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
     """
     import PIL  # noqa: F401 - what lacks is no fault of the image
 
-    with _explained(value), _opened(value) as image:
+    with _explain(value), _open(value) as image:
         if image.format == "TIFF":
             image.load()  # which is when Pillow turns it
-        orientation = _orientation_of(image)
+        orientation = _read_orientation(image)
         width, height = image.size if orientation < 5 else image.size[::-1]
         return ImageHeader(str(image.format), width, height, orientation)
 
@@ -95,11 +95,11 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
     if isinstance(value, Mapping):
         value = value.get("path") if value.get("bytes") is None else value["bytes"]
-    with _explained(value), _opened(value) as image:
+    with _explain(value), _open(value) as image:
         if longest:
             image.draft("RGB", (longest, longest))  # a JPEG is decoded smaller at once
         image.load()
-        turn = _TURNS.get(_orientation_of(image))
+        turn = _TURNS.get(_read_orientation(image))
         factor = max(image.size) // (longest or max(image.size))
         if image.mode[0] != "I" and (image.mode[-1] in "Aa" or "transparency" in image.info):
             image = image.convert("RGBA")
@@ -123,7 +123,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
 
 @contextlib.contextmanager
-def _explained(value: Any) -> Iterator[None]:
+def _explain(value: Any) -> Iterator[None]:
     """Turn whatever an image makes of Pillow into one line; its warnings are none of a user's."""
     try:
         with warnings.catch_warnings():
@@ -136,7 +136,7 @@ def _explained(value: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(value: Any) -> Iterator[Any]:
+def _open(value: Any) -> Iterator[Any]:
     from PIL import Image
 
     if isinstance(value, Image.Image):
@@ -151,7 +151,7 @@ def _opened(value: Any) -> Iterator[Any]:
         yield Image.fromarray(value)
 
 
-def _orientation_of(image: Any) -> int:
+def _read_orientation(image: Any) -> int:
     try:
         orientation = image.getexif().get(_ORIENTATION, 1)
     except Exception:  # a damaged note beside sound pixels

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, explained
+from pqpp_files.errors import FileError, PqppError, explain
 
 _MOST_BYTES = 1 << 28
 """Of a file that is read whole: the list of a million shards has half of them."""
@@ -45,23 +45,23 @@ def read_json(
 
 
 def read_bounded(
-    path: str | os.PathLike[str], most: int, error: type[PqppError], remedy: str
+    path: str | os.PathLike[str], limit: int, error: type[PqppError], remedy: str
 ) -> bytes:
     """Return the bytes of a file.
 
     Args:
         path: The file.
-        most: How many it may have.
+        limit: How many it may have.
         error: The class of what is raised.
         remedy: What to do, for the error.
 
     Raises:
         PqppError: It cannot be read, or is larger; of the class `error`.
     """
-    with explained(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise error(f"{path} is larger than {most:,} bytes; {remedy}")
+    with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
     return content
 
 
@@ -91,7 +91,7 @@ def parse_json(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or make it again
     """
-    with explained(f"{name} is not JSON", remedy, error):
+    with explain(f"{name} is not JSON", remedy, error):
         try:
             value = json.loads(content, **hooks)
         except RecursionError:
@@ -142,7 +142,7 @@ def value_parser(
     decoder = json.JSONDecoder(**numbers, object_pairs_hook=without_repeats)
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
-        text = text_of(content, name, line)
+        text = decode_utf8(content, name, line)
         try:
             value = decoder.decode(text)
             if _SURROGATE.search(content):
@@ -159,7 +159,7 @@ def value_parser(
     return parse
 
 
-def text_of(content: bytes, name: str, line: int = 1) -> str:
+def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
     """Decode the UTF-8 of a file, with or without a byte order mark.
 
     Args:
@@ -171,7 +171,7 @@ def text_of(content: bytes, name: str, line: int = 1) -> str:
         FileError: They are no UTF-8; names the line.
 
     Example:
-        >>> text_of("\ufeffé".encode(), "votes.json")
+        >>> decode_utf8("\ufeffé".encode(), "votes.json")
         'é'
     """
     content = content.removeprefix(BOM) if line == 1 else content

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, explained
+from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.json_values import read_bounded
 
 _MOST_BYTES = 1_000_000
@@ -69,5 +69,5 @@ def parse_yaml(
                 raise yaml.YAMLError("it holds an alias")
             return super().compose_node(parent, index)
 
-    with explained(f"{name} is not YAML", "check its form", error):
+    with explain(f"{name} is not YAML", "check its form", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)

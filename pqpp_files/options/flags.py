@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, fields_of, items_of
+from pqpp_files.options.option import NEEDED, get_fields, split_items
 
 
-def flag_of(name: str) -> str:
+def get_flag(name: str) -> str:
     """Return the flag of an option."""
     return "--" + name.replace("_", "-")
 
@@ -54,12 +54,12 @@ def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
         homes = dict.fromkeys(names, base) | homes
         titles |= dict.fromkeys(names, vars(base)["TITLE"]) if "TITLE" in vars(base) else {}
 
-    def place(field: dataclasses.Field) -> tuple[bool, int]:
+    def sort_key(field: dataclasses.Field) -> tuple[bool, int]:
         is_word, home = field.metadata.get("word") is True, homes[field.name]
         own_last = len(kind.__mro__) if home is kind else kind.__mro__.index(home)
         return not is_word, kind.__mro__.index(home) if is_word else own_last
 
-    return ((field, titles.get(field.name)) for field in sorted(fields_of(kind), key=place))
+    return ((field, titles.get(field.name)) for field in sorted(get_fields(kind), key=sort_key))
 
 
 def item_type(hint: Any) -> Any:
@@ -68,20 +68,20 @@ def item_type(hint: Any) -> Any:
     return next(option for option in options if option is not types.NoneType)
 
 
-def _add_option(place: Any, field: dataclasses.Field, hint: Any, complete: bool) -> None:
+def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool) -> None:
     """Add an option as a flag, as a word, or both."""
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    flags = [flag_of(name) for name in (field.name, *declared.get("also", ()))]
+    flags = [get_flag(name) for name in (field.name, *declared.get("also", ()))]
     about: dict[str, Any] = {"dest": field.name, "action": _Given, "field": field}
-    about |= {"help": _help_of(declared.get("help", ""), default), "default": argparse.SUPPRESS}
+    about |= {"help": _format_help(declared.get("help", ""), default), "default": argparse.SUPPRESS}
     if hint is bool:
         # The one that changes something is shown.
         opposites = [flag.replace("--", "--no-", 1) for flag in flags]
         for names, value in ((flags, True), (opposites, False)):
             text = argparse.SUPPRESS if value is default else about["help"]
-            place.add_argument(*names, **{**about, "help": text}, nargs=0, const=value)
+            parser.add_argument(*names, **{**about, "help": text}, nargs=0, const=value)
         return
     shape = typing.get_origin(hint)
     choices = declared.get("choices")
@@ -95,14 +95,14 @@ def _add_option(place: Any, field: dataclasses.Field, hint: Any, complete: bool)
         needed = is_needed and word is True
         nargs: Any = "*+"[needed] if shape else None if needed else "?"
         nargs = argparse.REMAINDER if declared.get("rest") else nargs
-        _complete(place.add_argument(field.name, nargs=nargs, **words), declared)
+        _complete(parser.add_argument(field.name, nargs=nargs, **words), declared)
     if word is not True:
         nargs = "+" if declared.get("several") else None
         needed = is_needed and not word
-        _complete(place.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
+        _complete(parser.add_argument(*flags, nargs=nargs, required=needed, **about), declared)
 
 
-def _help_of(text: str, default: Any) -> str:
+def _format_help(text: str, default: Any) -> str:
     """Return the line of `--help`, with the default where it says something."""
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
@@ -146,7 +146,7 @@ class _Given(argparse.Action):
         if option_string and self.nargs != 0 and is_empty:
             raise PqppError(f"`{self.dest}`: it is empty; give it a value")
         if self.shape:
-            parts = [part for word in words for part in items_of(word, self.field, self.shape)]
+            parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
@@ -166,7 +166,7 @@ def in_flags(text: str, kind: type) -> str:
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)
-    flags = [f for f in fields_of(kind) if not dataclasses.is_dataclass(item_type(hints[f.name]))]
+    flags = [f for f in get_fields(kind) if not dataclasses.is_dataclass(item_type(hints[f.name]))]
     fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 
@@ -175,6 +175,6 @@ def in_flags(text: str, kind: type) -> str:
         if name not in fields:  # as it came
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
-        return declared.get("metavar", name) if declared.get("word") is True else flag_of(name)
+        return declared.get("metavar", name) if declared.get("word") is True else get_flag(name)
 
     return re.sub(r"`([\w-]+)`", written, text)

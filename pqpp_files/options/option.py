@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError
-from pqpp_files.names import comma_separated, did_you_mean, is_repository_id
-from pqpp_files.paths import check_output_folder, expanded
+from pqpp_files.names import did_you_mean, is_repository_id, split_names
+from pqpp_files.paths import check_output_folder, expand
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -34,9 +34,9 @@ def option(
     help_text: str | None = None,
     choices: Sequence[str] | None = None,
     *,
-    above: float | None = None,
-    least: float | None = None,
-    below: float | None = None,
+    gt: float | None = None,
+    ge: float | None = None,
+    lt: float | None = None,
     decides: bool | None = None,
     path: str | None = None,
     endings: Sequence[str] | None = None,
@@ -60,9 +60,9 @@ def option(
             `NEEDED` for what nobody can do without.
         help_text: For `--help`, which adds the default.
         choices: The texts that it, or each of a list, may be.
-        above: A number, or each of a list, must be above this.
-        least: It must be this or more.
-        below: It must be less.
+        gt: A number, or each of a list, must be above this.
+        ge: It must be this or more.
+        lt: It must be less.
         decides: Whether the weights of a training depend on it, as they do if nothing is said:
             then a resumed run must agree in it, and the card tells it.
         path: What it names: a `file`, a `folder` or a folder of `images` to read; a folder of the
@@ -90,11 +90,11 @@ def option(
     return dataclasses.field(default=default, metadata=declared)
 
 
-def shown(value: Any) -> str:
-    """Return a value as an error message names it, however long it is.
+def brief(value: Any) -> str:
+    """Shorten a value for an error message.
 
     Example:
-        >>> shown(2.0), len(shown("x" * 1000)) < 100
+        >>> brief(2.0), len(brief("x" * 1000)) < 100
         ('2.0', True)
     """
     return _SHORT.repr(value)
@@ -121,7 +121,7 @@ class Options:
     Example:
         >>> @dataclasses.dataclass(frozen=True)
         ... class Steps(Options):
-        ...     rate: float = option(1.0, "how far a step goes", above=0)
+        ...     rate: float = option(1.0, "how far a step goes", gt=0)
         >>> Steps(rate=-1.0)
         Traceback (most recent call last):
             ...
@@ -151,7 +151,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check each value by its declaration; what depends on others is checked by subclasses."""
-        for field in fields_of(self):
+        for field in get_fields(self):
             value = getattr(self, field.name)
             if value is NEEDED:
                 raise PqppError(f"`{field.name}` is missing: {field.metadata['help']}")
@@ -164,22 +164,22 @@ class Options:
 
     def check_paths(self) -> None:
         """Refuse what could not be read or written; `~` becomes the user's own folder."""
-        self.spell_paths_out()
-        for field in fields_of(self):
+        self.expand_paths()
+        for field in get_fields(self):
             kind, value = field.metadata.get("path"), getattr(self, field.name)
             for path in value.values() if isinstance(value, dict) else [value]:
                 if kind and path is not None:
                     check_path(field.name, kind, path)
 
-    def spell_paths_out(self) -> None:
-        """Put the user's own folder, or a named user's, in the place of `~`.
+    def expand_paths(self) -> None:
+        """Expand `~` to a user's folder.
 
         Raises:
             PqppError: No user is called so.
         """
-        for field in fields_of(self):
+        for field in get_fields(self):
             if field.metadata.get("path"):
-                spelled = _spelled_out(field.name, getattr(self, field.name))
+                spelled = _expand_home(field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, spelled)
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,46 +188,46 @@ class Options:
 
     def deciding(self) -> dict[str, Any]:
         """Return the options that decide the weights."""
-        deciding = {f.name for f in fields_of(self) if f.metadata.get("decides", True)}
+        deciding = {f.name for f in get_fields(self) if f.metadata.get("decides", True)}
         return {name: value for name, value in self.to_dict().items() if name in deciding}
 
 
-def _spelled_out(name: str, path: Any) -> Any:
+def _expand_home(name: str, path: Any) -> Any:
     if isinstance(path, (list, tuple)):
-        return type(path)(_spelled_out(name, one) for one in path)
+        return type(path)(_expand_home(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
         return path  # as it is: a Path would lose `./`
     try:
-        return str(expanded(path))
+        return str(expand(path))
     except FileError as error:
         raise PqppError(f"`{name}` {error}") from None
 
 
-fields_of: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
+get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
 """Return the declared options of a class or an object."""
 
 
-def name_of(kind: type, key: Any, word: str | None = None) -> str:
+def find_option(kind: type, key: Any, word: str | None = None) -> str:
     """Return the option that a key or flag means.
 
     Raises:
         PqppError: There is no such one.
     """
     name = str(key).replace("-", "_")
-    fields = fields_of(kind)
+    fields = get_fields(kind)
     known = {other: f.name for f in fields for other in (f.name, *f.metadata.get("also", ()))}
     if name in known:
         return known[name]
-    text = shown(word or name).strip("'")
+    text = brief(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
     raise PqppError(f"unknown option `{text}` in the recipe; {hint}")
 
 
-def items_of(text: str, field: dataclasses.Field, container: Any) -> list[str]:
+def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
     """Split one word into the items of a list or mapping that it holds by its declaration."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
-    return comma_separated(text) if declared.get("commas", plain) else [text]
+    return split_names(text) if declared.get("commas", plain) else [text]
 
 
 def _check(field: dataclasses.Field, value: Any) -> None:
@@ -236,17 +236,17 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     declared = field.metadata
     is_free = not (declared.get("path") or declared.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
-        raise PqppError(f"`{field.name}` is {shown(value)}; it is not UTF-8, correct it")
+        raise PqppError(f"`{field.name}` is {brief(value)}; it is not UTF-8, correct it")
     choices = declared.get("choices")
-    above, least, below = map(declared.get, ("above", "least", "below"))
+    above, least, below = map(declared.get, ("gt", "ge", "lt"))
     if choices and value not in choices:
         hint = did_you_mean(str(value), choices)
-        raise PqppError(f"`{field.name}` is {shown(value)}; {hint}")
+        raise PqppError(f"`{field.name}` is {brief(value)}; {hint}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= largest:  # nor is NaN
-        raise PqppError(f"`{field.name}` is {shown(value)}; it must be a finite number")
+        raise PqppError(f"`{field.name}` is {brief(value)}; it must be a finite number")
     allowed = {
         f"above {above}": above is None or value > above,
         f"{least} or more": least is None or value >= least,
@@ -254,14 +254,14 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     }
     if not all(allowed.values()):
         words = " and ".join(text for text in allowed if "None" not in text)
-        raise PqppError(f"`{field.name}` is {shown(value)}; it must be {words}")
+        raise PqppError(f"`{field.name}` is {brief(value)}; it must be {words}")
 
 
 def check_path(name: str, kind: str, value: str) -> None:
     """Refuse what could not be read, or written to, after hours."""
-    from pqpp_files.open_input import names_input
+    from pqpp_files.open_input import is_input
 
-    text = f"`{name}` is {shown(value)}"
+    text = f"`{name}` is {brief(value)}"
     if kind == "output":
         try:
             return check_output_folder(value)
@@ -270,7 +270,7 @@ def check_path(name: str, kind: str, value: str) -> None:
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return
-    if kind == "file" and names_input(value) and not is_there:
+    if kind == "file" and is_input(value) and not is_there:
         return  # standard input
     wanted = "file" if kind == "file" else "folder"
     if not is_there:

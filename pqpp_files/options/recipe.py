@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pqpp_files.errors import PqppError
 from pqpp_files.names import with_hyphens
 from pqpp_files.options.flags import add_options, item_type
-from pqpp_files.options.option import Options, fields_of, items_of, name_of, shown
+from pqpp_files.options.option import Options, brief, find_option, get_fields, split_items
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -54,7 +54,7 @@ def parse_recipe(
     add_options(parser, kind)
     flags, unknown = parser.parse_known_args(with_hyphens(arguments))
     for word in unknown:
-        name_of(kind, word.lstrip("-").partition("=")[0], word)
+        find_option(kind, word.lstrip("-").partition("=")[0], word)
     return read_recipe(kind, vars(flags))
 
 
@@ -72,7 +72,7 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
     see = f"; {', '.join(sorted(recipes))} come along" if recipes else ""
     about = see, f"{see}; `subset` names the data", PqppError
     written = read_yaml(recipes.get(path, path), *about) if path else {}
-    return build_recipe(kind, {name_of(kind, key): written[key] for key in written} | flags)
+    return build_recipe(kind, {find_option(kind, key): written[key] for key in written} | flags)
 
 
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
@@ -84,9 +84,9 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
         PqppError: A name is unknown, or a value has the wrong type or is not allowed.
     """
     hints, values = typing.get_type_hints(kind), {}
-    fields = {field.name: field for field in fields_of(kind)}
+    fields = {field.name: field for field in get_fields(kind)}
     for key, value in given.items():
-        name = name_of(kind, key)
+        name = find_option(kind, key)
         values[name] = _convert(f"{prefix}{name}", value, hints[name], fields[name])
     try:
         return kind(**values)
@@ -107,7 +107,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         if is_group:
             return build_recipe(wanted, dict(value), f"{name}.")
         if isinstance(value, str) and container in (dict, list, tuple):
-            value = items_of(value, field, container)
+            value = split_items(value, field, container)
         if container is dict:
             return {key: _one(item, items[1]) for key, item in _pairs(name, value, field)}
         if container in (list, tuple):
@@ -119,7 +119,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
     except (TypeError, ValueError, OverflowError):
         word = "a group of settings" if is_group else _WORDS.get(wanted, "a mapping")
         word = f"a list of {_WORDS[items[0]][2:]}s" if container in (list, tuple) else word
-        raise PqppError(f"`{name}` is {shown(value)}; it must be {word}") from None
+        raise PqppError(f"`{name}` is {brief(value)}; it must be {word}") from None
 
 
 def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
@@ -136,7 +136,7 @@ def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, A
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
         if not (key and item) or pairs.setdefault(key, item) != item:
-            raise PqppError(f"`{name}` is {shown(text)}; write {form}, each name once")
+            raise PqppError(f"`{name}` is {brief(text)}; write {form}, each name once")
     return list(pairs.items())
 
 

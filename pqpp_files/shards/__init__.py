@@ -1,12 +1,12 @@
 """Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
 
 from pqpp_files.shards.cells import cell_texts as cell_texts
-from pqpp_files.shards.cells import ids_of as ids_of
+from pqpp_files.shards.cells import check_ids as check_ids
 from pqpp_files.shards.cut import Shard as Shard
 from pqpp_files.shards.cut import find_shards as find_shards
 from pqpp_files.shards.cut import hold_shards as hold_shards
 from pqpp_files.shards.cut import launched_share as launched_share
-from pqpp_files.shards.cut import share_of as share_of
+from pqpp_files.shards.cut import select_share as select_share
 from pqpp_files.shards.ray_engine import RayOptions as RayOptions
 from pqpp_files.shards.run import ERROR as ERROR
 from pqpp_files.shards.run import MANIFEST as MANIFEST

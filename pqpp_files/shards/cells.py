@@ -51,7 +51,7 @@ def cell_texts(
     return texts, faults
 
 
-def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
+def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
     """Return a column of ids that can name folders, and what is wrong with each cell.
 
     Args:
@@ -63,9 +63,9 @@ def ids_of(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
 
     Example:
         >>> import pyarrow as pa
-        >>> ids_of(pa.table({"id": [7, 8, 7]}), "id")
+        >>> check_ids(pa.table({"id": [7, 8, 7]}), "id")
         (['7', '8', '7'], [None, None, 'duplicate id 7'])
-        >>> ids_of(pa.table({"id": ["a/b"]}), "id")[1]
+        >>> check_ids(pa.table({"id": ["a/b"]}), "id")[1]
         ["the id 'a/b' cannot be a folder's name"]
     """
     import pyarrow as pa
@@ -98,7 +98,7 @@ def all_utf_8(table: pa.Table) -> pa.Table:
     """
     import pyarrow as pa
 
-    for place, name in enumerate(table.column_names):
+    for index, name in enumerate(table.column_names):
         column = table[name]
         try:
             column.validate(full=True)
@@ -109,7 +109,7 @@ def all_utf_8(table: pa.Table) -> pa.Table:
                 cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
                 for cell in _cells(column)
             ]
-            table = table.set_column(place, name, pa.array(kept, column.type))
+            table = table.set_column(index, name, pa.array(kept, column.type))
     return table
 
 

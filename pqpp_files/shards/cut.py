@@ -10,8 +10,8 @@ from itertools import accumulate, chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, explained
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.errors import FileError, explain
+from pqpp_files.hashes import hash_parts
 from pqpp_files.open_input import Input
 from pqpp_files.shards.cells import text_array
 from pqpp_files.table_formats import Separated
@@ -63,8 +63,8 @@ class Shard:
 
         if self.table is not None:
             return self.table
-        with explained(f"{self.path} cannot be read", "copy it again"):
-            table = _rows_of(self.path, self.start, self.rows)
+        with explain(f"{self.path} cannot be read", "copy it again"):
+            table = _read_rows(self.path, self.start, self.rows)
         if len(table) != self.rows:
             raise FileError(
                 f"{self.path} changed: {self.start + len(table)} rows, at least "
@@ -77,8 +77,8 @@ class Shard:
             table = table.append_column(self.numbered, pa.array(numbers, pa.string()))
         return table
 
-    def told(self) -> dict[str, str | int]:
-        """Return what it is made from, the same on all machines, where paths may differ."""
+    def as_dict(self) -> dict[str, str | int]:
+        """Return what it is made from, the same on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
@@ -107,7 +107,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         >>> [(shard.name, shard.start, shard.rows) for shard in find_shards(str(path), 2)]
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
-    shapes = {path: _shape_of(path) for path in _files_of(source)}
+    shapes = {path: _read_shape(path) for path in _list_files(source)}
     common = _common_schema({path: schema for path, (schema, _, _) in shapes.items()})
     is_named = not numbered or not set(common.names).isdisjoint(numbered)
     number = "" if is_named else numbered[0]
@@ -119,7 +119,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         first += rows
     if not cuts:
         raise FileError(f"{source}: no rows; give a file that has some")
-    return [Shard(name, *cut) for name, cut in zip(names_of_parts(len(cuts)), cuts, strict=True)]
+    return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
 
 
 def hold_shards(table: pa.Table, size: int) -> list[Shard]:
@@ -132,22 +132,22 @@ def hold_shards(table: pa.Table, size: int) -> list[Shard]:
     """
     step = min(size, max(1, len(table)))
     parts = [table.slice(start, step) for start in range(0, len(table), step)]
-    names = zip(names_of_parts(len(parts)), parts, strict=True)
+    names = zip(name_parts(len(parts)), parts, strict=True)
     return [Shard(name, "", 0, len(part), table=part) for name, part in names]
 
 
-def names_of_parts(count: int) -> list[str]:
+def name_parts(count: int) -> list[str]:
     """Return the names of the files of a job, as `datasets` names shards.
 
     Example:
-        >>> names_of_parts(1)
+        >>> name_parts(1)
         ['part-00000-of-00001.parquet']
     """
     width = max(5, len(str(count)))  # so that they are in order by name
     return [f"part-{n:0{width}}-of-{count:0{width}}.parquet" for n in range(count)]
 
 
-def share_of(shards: Sequence[Shard], share: str | None) -> list[Shard]:
+def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     """Return the shards of one worker of several.
 
     Args:
@@ -159,7 +159,7 @@ def share_of(shards: Sequence[Shard], share: str | None) -> list[Shard]:
         FileError: It is no such share.
 
     Example:
-        >>> share_of([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
+        >>> select_share([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
         '1'
     """
     if share is None:
@@ -199,12 +199,12 @@ def _common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explained(f"{path}: other columns", "give files of one kind"):
+        with explain(f"{path}: other columns", "give files of one kind"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
 
-def _files_of(source: str) -> list[str]:
+def _list_files(source: str) -> list[str]:
     r"""Return the files that a source names, in the order of their names.
 
     Raises:
@@ -215,12 +215,12 @@ def _files_of(source: str) -> list[str]:
         >>> from pathlib import Path
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = [(folder / name).write_text("prompt\na cat\n") for name in ("b.csv", "a.csv")]
-        >>> [path.rpartition("/")[2] for path in _files_of(str(folder))]
+        >>> [path.rpartition("/")[2] for path in _list_files(str(folder))]
         ['a.csv', 'b.csv']
     """
     import fsspec
 
-    with explained(f"{source} cannot be found", "check its name"):
+    with explain(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
         is_named = False
         if any(mark in path for mark in "*?["):
@@ -238,7 +238,7 @@ def _files_of(source: str) -> list[str]:
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]
 
 
-def _shape_of(path: str) -> tuple[pa.Schema, str, int]:
+def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
     """Return a file's columns, its hash and how many rows it has.
 
     Raises:
@@ -249,9 +249,9 @@ def _shape_of(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow.parquet
 
     is_separated = _is_separated(path)
-    with explained(f"{path} cannot be read", "give Parquet or CSV"):
+    with explain(f"{path} cannot be read", "give Parquet or CSV"):
         if is_separated:
-            header, records = _separated(path)
+            header, records = _read_separated(path)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
         elif path.endswith(".arrow"):
             table = _arrow(path)
@@ -263,21 +263,21 @@ def _shape_of(path: str) -> tuple[pa.Schema, str, int]:
         with fsspec.open(path, "rb") as opened:
             size = opened.seek(0, 2)
             opened.seek(0 if is_separated else max(0, size - _END))
-            digest = sha256_of_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
+            digest = hash_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         raise FileError(f"{path}: duplicate column {twice!r}; rename or remove one")
     return schema, digest, rows
 
 
-def _rows_of(path: str, start: int, rows: int) -> pa.Table:
+def _read_rows(path: str, start: int, rows: int) -> pa.Table:
     """Return some rows; of Parquet only the groups of rows that they lie in are read."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
 
     if _is_separated(path):
-        header, records = _separated(path)
+        header, records = _read_separated(path)
         columns = zip(*islice(records, start, start + rows), strict=True)
         return pa.table([text_array(cells) for cells in columns] or [[]] * len(header), header)
     if path.endswith(".arrow"):
@@ -314,7 +314,7 @@ def _is_separated(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def _separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
+def _read_separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
     """Return the columns of a CSV and its rows."""
     source = Separated(_AnyPlace(path), None, None)
     source.errors = "surrogateescape"

@@ -19,7 +19,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, in_a_line
 from pqpp_files.extras import needing
-from pqpp_files.paths import resolved
+from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, Work
 
@@ -42,7 +42,7 @@ class RayOptions:
     num_gpus: float = 0.0
 
 
-def done_on_ray(
+def run_on_ray(
     work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
     """Do shards on a cluster; gives each with what `Work.do` returns, as they are done.
@@ -56,12 +56,12 @@ def done_on_ray(
         return
     work.folder = str(Path.cwd())
     if work.store.is_local:
-        work.store.url = str(resolved(work.store.url))
+        work.store.url = str(resolve(work.store.url))
     with _cluster(options) as ray:
         try:
-            for shard, errors in _tasks_do(ray, work, todo, options, workers):
+            for shard, errors in _run_tasks(ray, work, todo, options, workers):
                 # After a kill what a dead worker had done comes back as done by another.
-                yield shard, work.errors_of(shard) if errors is None else errors
+                yield shard, work.count_errors(shard) if errors is None else errors
         except Exception as error:  # whatever else comes is Ray's: a job's own is a cause
             cause = getattr(error, "cause", error)
             if isinstance(cause, PqppError):
@@ -101,7 +101,7 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
         ray.shutdown()
 
 
-def _places(ray: Any, options: RayOptions) -> int:
+def _count_slots(ray: Any, options: RayOptions) -> int:
     """Return how many tasks fit on the nodes that are there; none is refused."""
     asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
     asked = {name: count for name, count in asked.items() if count}
@@ -118,15 +118,15 @@ def _places(ray: Any, options: RayOptions) -> int:
     return fitting
 
 
-def _tasks_do(
+def _run_tasks(
     ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
     """Do as many shards at once as there are places; gives each as it is done."""
-    places, left, running = _places(ray, options), iter(todo), dict[Any, Shard]()
+    places, left, running = _count_slots(ray, options), iter(todo), dict[Any, Shard]()
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
-    do = ray.remote(**needed, max_retries=3, max_calls=0)(_do)
-    held = ray.put(work)
+    do = ray.remote(**needed, max_retries=3, max_calls=0)(_run_shard)
+    held = ray.write(work)
     try:
         while True:
             for shard in itertools.islice(left, min(places, workers or places) - len(running)):
@@ -135,7 +135,7 @@ def _tasks_do(
                 return
             ready, _ = ray.wait(list(running), num_returns=1, timeout=_LOOK)
             if not ready:
-                _places(ray, options)
+                _count_slots(ray, options)
             for task in ready:
                 yield running.pop(task), ray.get(task)
     finally:
@@ -143,7 +143,7 @@ def _tasks_do(
             ray.cancel(task, force=True)
 
 
-def _do(held: list[Any], shard: Shard) -> int | None:
+def _run_shard(held: list[Any], shard: Shard) -> int | None:
     """Do a shard; its work, with the model that it may have loaded, stays in the worker."""
     import ray
 
@@ -151,4 +151,4 @@ def _do(held: list[Any], shard: Shard) -> int | None:
     if reference.hex() not in _HELD:
         _HELD.clear()
         _HELD[reference.hex()] = ray.get(reference)
-    return _HELD[reference.hex()].do(shard)
+    return _HELD[reference.hex()].run(shard)

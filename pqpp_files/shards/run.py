@@ -20,10 +20,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.errors import FileError, explained
+from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.shards.cells import all_utf_8
-from pqpp_files.shards.cut import Shard, share_of
+from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _WORK: list[Work] = []  # in a worker, what it works on
 
 @dataclass
 class ShardsDone:
-    """What a run has done.
+    """The counts of a generation run.
 
     Attributes:
         shards: How many outputs it wrote.
@@ -104,25 +104,25 @@ def run_shards(
     """
     from tqdm import tqdm
 
-    store, chosen = ShardStore(output), share_of(shards, share)
+    store, chosen = ShardStore(output), select_share(shards, share)
     inputs = {shard.path.removeprefix("file://") for shard in shards if shard.path}
     store.check((MANIFEST, "part-*.parquet", ".*.pqpp-*"), sorted(inputs))
     # Not the whole path, which may differ between the machines of one job.
-    made_from = {"settings": dict(settings), "shards": [shard.told() for shard in shards]}
+    made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
     work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
     there, todo, summary = work.check(), [], ShardsDone()
     for shard in chosen:
         if shard.name in there:
             summary.skipped += 1
-            summary.errors += work.errors_of(shard)
+            summary.errors += work.count_errors(shard)
         else:
             todo.append(shard)
     if engine == "ray":
-        from pqpp_files.shards.ray_engine import RayOptions, done_on_ray
+        from pqpp_files.shards.ray_engine import RayOptions, run_on_ray
 
-        done = done_on_ray(work, todo, ray or RayOptions(), workers)
+        done = run_on_ray(work, todo, ray or RayOptions(), workers)
     else:
-        done = _done_here(work, todo, workers or 1)
+        done = _run(work, todo, workers or 1)
     rows, left = (sum(shard.rows for shard in some) for some in (chosen, todo))
     shown = {"unit": "row", "unit_scale": True, "disable": not progress}
     with tqdm(total=rows, initial=rows - left, **shown) as bar:
@@ -155,7 +155,7 @@ class Work:
     is_begun: bool = False
     folder: str | None = None
 
-    def do(self, shard: Shard) -> int | None:
+    def run(self, shard: Shard) -> int | None:
         """Write the output of a shard; return how many of its rows could not be done.
 
         None where another process has done it.
@@ -164,17 +164,17 @@ class Work:
 
         with contextlib.suppress(OSError):  # a node may have no such folder, and need none
             os.chdir(self.folder or os.curdir)
-        if self.store.has(shard.name):
+        if self.store.exists(shard.name):
             return None
         table = all_utf_8(self.job(shard.read()))
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
             manifest = self.manifest.encode()
-            if self.store.has(MANIFEST) or not self.store.put_new(MANIFEST, manifest):
+            if self.store.exists(MANIFEST) or not self.store.write_new(MANIFEST, manifest):
                 self.check()  # another process may have begun another job since
             self.is_begun = True
-        is_new = self.store.put_new(shard.name, buffer.getvalue())
+        is_new = self.store.write_new(shard.name, buffer.getvalue())
         return _errors(table) if is_new else None
 
     def check(self) -> set[str]:
@@ -199,12 +199,12 @@ class Work:
             raise FileError(f"{self.store} was made from other rows or shards; name a new folder")
         return names
 
-    def errors_of(self, shard: Shard) -> int:
+    def count_errors(self, shard: Shard) -> int:
         """Return how many rows of an output that is there have an error."""
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explained(what, "remove it and run again"), self.store.open(shard.name) as opened:
+        with explain(what, "remove it and run again"), self.store.open(shard.name) as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             return _errors(file.read(columns=[ERROR]))  # none is no error here
 
@@ -213,20 +213,18 @@ def _errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 
-def _done_here(
-    work: Work, todo: Sequence[Shard], workers: int
-) -> Iterator[tuple[Shard, int | None]]:
-    """Do shards, in this process or in others; gives each with what `Work.do` returns."""
+def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
+    """Do shards, in this process or in others; gives each with what `Work.run` returns."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
-            yield shard, work.do(shard)
+            yield shard, work.run(shard)
         return
     before = {name: os.environ[name] for name in THREADS if name in os.environ}
     os.environ |= dict.fromkeys(THREADS, "1")  # new processes take it over before they import
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (work,))
     try:
-        running = {pool.submit(_do, shard): shard for shard in todo}
+        running = {pool.submit(_run_shard, shard): shard for shard in todo}
         for future in as_completed(running):
             yield running[future], future.result()
     except BrokenProcessPool:
@@ -253,5 +251,5 @@ def _begin(work: Work) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _do(shard: Shard) -> int | None:
-    return _WORK[0].do(shard)
+def _run_shard(shard: Shard) -> int | None:
+    return _WORK[0].run(shard)

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, explained, in_a_line
-from pqpp_files.paths import check_output_folder, expanded
-from pqpp_files.write_beside import folder_to_itself, write_whole
+from pqpp_files.atomic_write import folder_to_itself, write_whole
+from pqpp_files.errors import FileError, explain, in_a_line
+from pqpp_files.paths import check_output_folder, expand
 
 
 class ShardStore:
@@ -26,7 +26,7 @@ class ShardStore:
 
     Example:
         >>> store = ShardStore("memory://example")
-        >>> store.put_new("a", b"1"), store.put_new("a", b"2"), store.read("a"), store.names()
+        >>> store.write_new("a", b"1"), store.write_new("a", b"2"), store.read("a"), store.names()
         (True, False, b'1', {'a'})
     """
 
@@ -34,7 +34,7 @@ class ShardStore:
         self.url = os.fspath(url)
         self.is_local = is_local(self.url)
         if self.is_local:
-            self.url = str(expanded(self.url.removeprefix("file://")))
+            self.url = str(expand(self.url.removeprefix("file://")))
 
     def __str__(self) -> str:
         """Return the place as it was named."""
@@ -71,8 +71,8 @@ class ShardStore:
             self._files.invalidate_cache()
             return sorted(self._files.find(folder))
 
-    def has(self, name: str) -> bool:
-        """Tell whether an output is there."""
+    def exists(self, name: str) -> bool:
+        """Return whether an output exists."""
         with self._telling():
             self._files.invalidate_cache()
             return bool(self._files.exists(name))
@@ -87,23 +87,23 @@ class ShardStore:
         with self.open(name) as file:
             return bytes(file.read())
 
-    def put(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:
         """Write an output whole, in place of one that is there."""
         if self.is_local:
             return write_whole(Path(self.url, name), content)
         with self._telling():
             self._files.pipe_file(name, content)
 
-    def put_new(self, name: str, content: bytes) -> bool:
-        """Write an output whole; tell whether it was new, where another wrote it meanwhile.
+    def write_new(self, name: str, content: bytes) -> bool:
+        """Write an output; return whether it was new, not written meanwhile.
 
         Two that write at once are told apart where the store can do that.
         """
         if self.is_local:
             Path(self.url).mkdir(parents=True, exist_ok=True)
             with folder_to_itself(Path(self.url)):
-                if is_new := not self.has(name):
-                    self.put(name, content)
+                if is_new := not self.exists(name):
+                    self.write(name, content)
             return is_new
         with self._telling(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
             try:
@@ -111,7 +111,7 @@ class ShardStore:
             except FileExistsError:
                 return False
             return True
-        self.put(name, content)  # it knows no such mode
+        self.write(name, content)  # it knows no such mode
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class ShardStore:
         import fsspec
         from fsspec.implementations.dirfs import DirFileSystem
 
-        with explained(f"{self.url} cannot be used", "check its name"):
+        with explain(f"{self.url} cannot be used", "check its name"):
             if self.is_local:  # whatever its name holds
                 files, root = fsspec.filesystem("file"), self.url
             else:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwrapped
+from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwrap
 
 
 def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
@@ -43,7 +43,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
 
 def label_array(name: str, values: Values) -> NDArray[Any]:
     """Return labels as a numpy array that changes none of them: lists and text as objects."""
-    values = to_numpy(unwrapped(name, values))
+    values = to_numpy(unwrap(name, values))
     if isinstance(values, np.ndarray):
         return values.astype(object) if values.dtype.kind == "U" else values
     array = np.array(values, dtype=object)
@@ -83,7 +83,7 @@ def _require_finite(name, fractions):
         raise MetricInputError(f"`{name}` holds NaN or infinite labels; drop those items first")
 
 
-def kind_of(labels: NDArray[Any]) -> str:
+def describe_type(labels: NDArray[Any]) -> str:
     """What an array from `as_labels` holds: "text", "UUIDs" or "numbers"."""
     first = labels.flat[0] if labels.dtype == object else 0
     kinds = {"text": str, "UUIDs": uuid.UUID}
@@ -117,7 +117,7 @@ def label_codes(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]
     """
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
     _inputs.require_alike(True, **arrays)
-    kinds = [kind_of(array) for array in arrays.values()]
+    kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
         came = f"one side holds {kinds[0]} and the other {kinds[1]}"
         raise MetricInputError(f"{came}; give both alike")

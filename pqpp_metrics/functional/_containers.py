@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_metrics.errors import MetricInputError
 
 Values: TypeAlias = ArrayLike | Sequence[Any]
-"""What holds values: lists, arrays, tensors, frames, columns; see `unwrapped`."""
+"""What holds values: lists, arrays, tensors, frames, columns; see `unwrap`."""
 
 Array: TypeAlias = Any
 """A numpy array, or a torch tensor on its device: no type of Python names both."""
@@ -29,7 +29,7 @@ _NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None
 _WAYS_IN = ("__len__", "__array__", "detach")  # of what holds values
 
 
-def unwrapped(name: str, value: object) -> Any:
+def unwrap(name: str, value: object) -> Any:
     """Return numpy arrays, torch tensors, lists and what holds nothing; all else as one of these.
 
     Missing values of nullable columns become NaN or None. Floats of fewer bits than 32 become
@@ -44,7 +44,7 @@ def unwrapped(name: str, value: object) -> Any:
         is_plain = isinstance(first, (*_NO_CONTAINER, list, tuple))
         if is_plain or not any(hasattr(first, way) for way in _WAYS_IN):
             return value
-        return [to_numpy(unwrapped(name, part)) for part in value]
+        return [to_numpy(unwrap(name, part)) for part in value]
     if isinstance(value, _NO_CONTAINER):
         return value
     if array_api_compat.is_torch_array(value):
@@ -73,11 +73,11 @@ def unwrapped(name: str, value: object) -> Any:
     elif not hasattr(value, "__array__") and isinstance(value, Iterable):
         value = list(value)  # a column of datasets, for one
     if isinstance(value, list):
-        return unwrapped(name, value)
+        return unwrap(name, value)
     array = np.asarray(value)
     if array.dtype == object and array.ndim == 1:
         parts = array.tolist()
-        held = unwrapped(name, parts)
+        held = unwrap(name, parts)
         return array if held is parts else held
     return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrapped
+from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrap
 
 # Integers beyond this are not all exact in float64: two different scores could become equal.
 LARGEST_EXACT_INTEGER = 2**53
@@ -26,7 +26,7 @@ def as_array(name: str, value: object) -> Array:
     Raises:
         MetricInputError: ragged rows, or what `unwrapped` refuses.
     """
-    value = unwrapped(name, value)
+    value = unwrap(name, value)
     if hasattr(value, "detach"):
         return value
     try:
@@ -157,8 +157,8 @@ def as_list(name: str, value: Any) -> list[Any]:
         MetricInputError: a single text.
     """
     if isinstance(value, str):
-        raise not_allowed(name, value, "it must be a list")
-    value = unwrapped(name, value)
+        raise not_allowed_error(name, value, "it must be a list")
+    value = unwrap(name, value)
     flat = isinstance(value, np.ndarray) and value.ndim == 1
     return value.tolist() if flat else list(value)
 
@@ -168,7 +168,7 @@ def brief(value: object) -> str:
     return " ".join(repr(value)[:200].split())[:80]
 
 
-def not_allowed(name: str, value: object, wanted: str) -> MetricInputError:
+def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
     """Return the error for an argument of another kind."""
     return MetricInputError(f"`{name}` is {brief(value)}; {wanted}")
 
@@ -199,14 +199,14 @@ def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], me
 def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
-        raise not_allowed(name, value, f"it must be one of {', '.join(map(repr, allowed))}")
+        raise not_allowed_error(name, value, f"it must be one of {', '.join(map(repr, allowed))}")
 
 
-def require_int(name: str, value: Any, least: int = 1) -> int:
-    """Return an option as int, or raise unless it is an integer of at least `least`."""
+def require_int(name: str, value: Any, ge: int = 1) -> int:
+    """Return an option as int, or raise unless it is an integer of at least `ge`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or value < least:
-        raise not_allowed(name, value, f"it must be an integer of at least {least}")
+    if not whole or value < ge:
+        raise not_allowed_error(name, value, f"it must be an integer of at least {ge}")
     return int(value)
 
 
@@ -216,8 +216,8 @@ def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
     value = require_int(name, value)
     if value > _MOST_DRAWS:
         allowed = f"1 to {_MOST_DRAWS:,} is allowed, and 10,000 is usual"
-        raise not_allowed(name, value, allowed)
-    return value, require_int("seed", seed, least=0)
+        raise not_allowed_error(name, value, allowed)
+    return value, require_int("seed", seed, ge=0)
 
 
 def require_size(height: object, width: object) -> tuple[int, int]:
@@ -238,5 +238,5 @@ def require_between(
     is_inside = is_number and (low < exact < min(high, 2.0**1023) or (from_low and exact == low))
     if not is_inside:
         span = f"from {low} to below {high}" if from_low else f"above {low} and below {high}"
-        raise not_allowed(name, value, f"it must be a number {span}")
+        raise not_allowed_error(name, value, f"it must be a number {span}")
     return float(value)

@@ -156,7 +156,7 @@ def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool =
     """
     prediction = as_map(xp, prediction)
     reference = reference if counts else as_map(xp, reference)
-    q = SaliencyMap(xp, *checked_truth(xp, "references", reference, counts))
+    q = SaliencyMap(xp, *check_truth(xp, "references", reference, counts))
     p = SaliencyMap(xp, prediction)
     # A NaN or an infinity anywhere shows in the sum; so does an overflow, which is none.
     if not math.isfinite(p.total):
@@ -177,7 +177,7 @@ def map_pixels(xp: ModuleType, prediction: Array) -> Array:
     return xp.reshape(prediction, (-1,))
 
 
-def checked_truth(
+def check_truth(
     xp: ModuleType, name: str, values: Array, counts: bool = False
 ) -> tuple[Array, float]:
     """A true map as float64, or as it is where it is bool; raise unless finite and not negative.

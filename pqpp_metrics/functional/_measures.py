@@ -63,10 +63,10 @@ def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         MetricInputError: an unknown name, with those that are like it; a cut-off that is missing
             or has no place; an option that the measure does not have.
     """
-    return [_parsed(name) for name in measures_named(measures)]
+    return [_parse(name) for name in parse_measures(measures)]
 
 
-def measures_named(measures: str | Iterable[str]) -> list[str]:
+def parse_measures(measures: str | Iterable[str]) -> list[str]:
     """Return the names of measures, each once."""
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
@@ -83,7 +83,7 @@ def is_ours(label: str) -> bool:
     return written is not None and written["name"].lower() in FUNCTIONS
 
 
-def _parsed(label):
+def _parse(label):
     written = _WRITTEN.fullmatch(label)
     function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:
@@ -129,7 +129,7 @@ def _options(label, function, text):
     return options
 
 
-def measured(
+def compute_measures(
     measures: Sequence[RankingMeasure], scores: Values, relevance: Values, rules: Rules
 ) -> dict[str, Floats]:
     """As `evaluate_rankings`, of read measures."""

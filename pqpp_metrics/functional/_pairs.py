@@ -12,12 +12,12 @@ from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong
 
 
 def paired_values(
-    predictions: Values, references: Values, least: int = 2, **others: Any
+    predictions: Values, references: Values, ge: int = 2, **others: Any
 ) -> list[Floats]:
-    """Check predicted, true and other values; return float64 arrays (n,), n at least `least`."""
+    """Check predicted, true and other values; return float64 arrays (n,), n at least `ge`."""
     values = alike_floats(1, predictions=predictions, references=references, **others)
-    if len(values[0]) < least:
-        raise wrong_shape("predictions", values[0], f"a correlation needs at least {least} pairs")
+    if len(values[0]) < ge:
+        raise wrong_shape("predictions", values[0], f"a correlation needs at least {ge} pairs")
     return values
 
 
@@ -35,7 +35,7 @@ def is_constant(values: NDArray[Any]) -> bool:
 
 def pair_errors(predictions: Values, references: Values) -> tuple[Floats, Floats, Floats]:
     """Check predicted and true values of at least one pair; return them and their differences."""
-    x, y = paired_values(predictions, references, least=1)
+    x, y = paired_values(predictions, references, ge=1)
     with np.errstate(over="ignore"):
         errors = x - y
     if not np.isfinite(errors).all():

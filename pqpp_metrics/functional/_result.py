@@ -46,7 +46,7 @@ class Result(Mapping[str, Any]):
     scores: Any = field(default=None, repr=False)
 
     @classmethod
-    def checked(
+    def create(
         cls,
         name: str,
         statistic: float,

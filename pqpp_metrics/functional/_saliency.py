@@ -17,7 +17,7 @@ _EPSILON |= {"mit": 2.0**-52, "richhf": _RICHHF_EPSILON}
 _PYSALIENCY_FLOOR = 1e-20
 
 
-def nss_of(maps: MapPair, convention: str) -> float:
+def compute_nss(maps: MapPair, convention: str) -> float:
     """NSS of a `MapPair` whose truth counts fixations."""
     xp, pixels, mean = maps.p.xp, maps.p.pixels, maps.p.total / maps.p.pixels
     repeated = convention in OF_PYSALIENCY
@@ -39,7 +39,7 @@ def nss_of(maps: MapPair, convention: str) -> float:
     return above / hits / (spread + _RICHHF_EPSILON if convention == "richhf" else spread)
 
 
-def cc_of(maps: MapPair, convention: str) -> float:
+def compute_cc(maps: MapPair, convention: str) -> float:
     """CC of a `MapPair`."""
     if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
@@ -51,7 +51,7 @@ def cc_of(maps: MapPair, convention: str) -> float:
     return min(1.0, max(-1.0, maps.product() / divisor))
 
 
-def kld_of(maps: MapPair, convention: str) -> float:
+def compute_kld(maps: MapPair, convention: str) -> float:
     """KLD of a `MapPair`."""
     xp, (p_sum, moved) = maps.p.xp, _as_density(maps, convention)
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
@@ -100,7 +100,7 @@ def _as_density(maps, convention):
     return p_sum, (lambda p: p + lift) if lift else None
 
 
-def sim_of(maps: MapPair, convention: str) -> float:
+def compute_sim(maps: MapPair, convention: str) -> float:
     """SIM of a `MapPair`."""
     xp = maps.p.xp
     if convention == "mit":
@@ -122,7 +122,7 @@ def sim_of(maps: MapPair, convention: str) -> float:
     return shared / (q_sum + added)
 
 
-def mse_of(maps: MapPair, convention: str) -> float:
+def compute_mse(maps: MapPair, convention: str) -> float:
     """Mean squared error of a `MapPair`; the same in every convention."""
     return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
@@ -130,7 +130,7 @@ def mse_of(maps: MapPair, convention: str) -> float:
 def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = _maps.map_pixels(xp, prediction)
-    truth, _ = _maps.checked_truth(xp, "references", truth, counts=True)
+    truth, _ = _maps.check_truth(xp, "references", truth, counts=True)
     truth = xp.reshape(truth, (-1,))
     fixated = truth > 0
     at_fixations = prediction[fixated]
@@ -141,7 +141,7 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
     if convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool"):
         times = truth[fixated]
         times = times if float(xp.min(times)) < float(xp.max(times)) else None
-    at_fixations, times = _sorted_with(xp, at_fixations, times)
+    at_fixations, times = _sort_with(xp, at_fixations, times)
     # At or above each threshold: all pixels, counted in the sorted map.
     above = prediction.shape[0] - xp.searchsorted(
         xp.sort(prediction, stable=False), at_fixations, side="left"
@@ -166,7 +166,7 @@ def auc_against(
 
     NaN where there are none on a side.
     """
-    others, other_times = _sorted_with(xp, others, other_times)
+    others, other_times = _sort_with(xp, others, other_times)
     reached = _running(xp, other_times)
     if values.shape[0] == 0 or others.shape[0] == 0:
         return math.nan
@@ -175,7 +175,7 @@ def auc_against(
     return float(xp.sum(times / xp.sum(times) * (below + up_to))) / 2
 
 
-def _sorted_with(xp, values, times):
+def _sort_with(xp, values, times):
     """Values in ascending order, and how often each counts."""
     if times is None:
         return xp.sort(values, stable=False), None
@@ -212,4 +212,4 @@ def _trapezoids(xp, true_rate, false_rate):
     return float(xp.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
 
 
-OF_MAPS = {"cc": cc_of, "kld": kld_of, "sim": sim_of, "heatmap_mse": mse_of}
+OF_MAPS = {"cc": compute_cc, "kld": compute_kld, "sim": compute_sim, "heatmap_mse": compute_mse}

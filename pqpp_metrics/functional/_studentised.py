@@ -44,7 +44,7 @@ class Spread:
     n: int
 
 
-def spread_of(influences: Floats) -> Spread:
+def get_spread(influences: Floats) -> Spread:
     """Return the spread of a statistic with these influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
@@ -114,7 +114,7 @@ def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Float
     return below, above
 
 
-def warning_of(share: float) -> str:
+def get_warning(share: float) -> str:
     """What speaks against a test, of the largest share of one query in the variance, or ""."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
@@ -136,14 +136,14 @@ def tail_length(errors: Floats) -> Floats:
 
 def reach(influences: Floats, confidence: float) -> float:
     """Half the length of the symmetric interval of a statistic with these influences, (n,)."""
-    return float(ends(1 - confidence, spread_of(influences), weight=0)[0])
+    return float(ends(1 - confidence, get_spread(influences), weight=0)[0])
 
 
 def interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
     """The interval of a statistic with these influences, (n,), as far as its skewness says."""
-    below, above = ends(1 - confidence, spread_of(influences), weight)
+    below, above = ends(1 - confidence, get_spread(influences), weight)
     return value - float(below), value + float(above)
 
 
@@ -175,7 +175,7 @@ def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def correlations_apart(
+def bound_difference(
     values: NDArray[np.float64], influences: Floats, below: float, above: float
 ) -> tuple[float, float]:
     """The least and largest difference of two correlations within reach of theirs.

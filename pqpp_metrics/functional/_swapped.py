@@ -17,9 +17,9 @@ from pqpp_metrics.functional._resampled import signs
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
     Spread,
-    correlations_apart,
+    bound_difference,
     ends,
-    spread_of,
+    get_spread,
     tail_length,
     two_tails,
 )
@@ -35,7 +35,7 @@ Measured = tuple[Floats, Floats]
 """A measure's values (..., swaps) and the influences on them (..., swaps, n)."""
 
 
-def prepared(
+def prepare(
     statistic: str, x: Floats, other: Floats, tie_tolerance: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Two predictors' values (..., n) on a scale that they share, for `statistic`.
@@ -87,7 +87,7 @@ class ComparedPredictors:
         """Compare after each swap; arguments as of `measured_swaps`."""
         sides = measured_swaps(statistic, swaps, a, b, y)
         values, influences = (np.stack(both) for both in zip(*sides, strict=True))
-        of_difference = spread_of(influences[0] - influences[1])
+        of_difference = get_spread(influences[0] - influences[1])
         return cls(statistic, values, influences, of_difference)
 
     def tails(self) -> Floats:
@@ -120,14 +120,14 @@ class ComparedPredictors:
     def first(self) -> "ComparedPredictors":
         """The first of the samples by itself."""
         influences = self.influences[:, 0]
-        of_difference = spread_of(influences[0] - influences[1])
+        of_difference = get_spread(influences[0] - influences[1])
         return ComparedPredictors(self.statistic, self.values[:, 0], influences, of_difference)
 
     def interval(self, tail: float) -> tuple[float, float]:
         """The differences in which the measures of a sample are no more extreme than `tail`."""
         below, above = map(float, ends(tail, self.spread, self._weight))
         if self.statistic not in ("smare", "rmse"):
-            return correlations_apart(self.values, self.influences, below, above)
+            return bound_difference(self.values, self.influences, below, above)
         difference = float(self.values[0] - self.values[1])
         return difference - below, difference + above
 
@@ -140,7 +140,7 @@ def measured_swaps(
     Args:
         statistic: A key of `QPP_MEASURES`.
         swaps: (..., swaps, n).
-        a: The first predictor's predictions as `prepared`, (..., n).
+        a: The first predictor's predictions as `prepare`, (..., n).
         b: The second's.
         y: References, (..., n).
     """

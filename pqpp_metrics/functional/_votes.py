@@ -12,7 +12,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 
 
-def alpha_of(
+def get_alpha(
     items: Integers, ratings: Floats, level: str = "nominal", single_class: str = "one"
 ) -> float:
     """As `krippendorff_alpha`, of finite ratings in a row, each with its item.
@@ -54,7 +54,7 @@ def _squared(items, ratings, level):
     return within, 2 * n * (ratings * ratings).sum() / (n * (n - 1.0))
 
 
-def ac1_of(items: Integers, ratings: Floats) -> tuple[float, Floats]:
+def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
     """As `gwet_ac1`, of finite ratings in a row, each with its item, and the items' influences.
 
     Items are whole numbers from 0 without a gap. The influences have the value as their mean; their

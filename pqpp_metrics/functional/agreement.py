@@ -20,7 +20,7 @@ from pqpp_metrics.functional._categories import as_labels, category_codes, label
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import ac1_of, alpha_of
+from pqpp_metrics.functional._votes import get_ac1, get_alpha
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
@@ -141,12 +141,10 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
-    return alpha_of(*_ratings_in_a_row(ratings, 2, level), level, single_class)
+    return get_alpha(*_ratings_in_a_row(ratings, 2, level), level, single_class)
 
 
-def _ratings_in_a_row(
-    ratings: Values, least: int, level: str = "nominal"
-) -> tuple[Integers, Floats]:
+def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
     """The ratings that are there, each with its item, of items that have enough."""
     labels = label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, (str, uuid.UUID)) for one in labels.flat):
@@ -166,7 +164,7 @@ def _ratings_in_a_row(
         warnings.warn(f"{came}; if rows are raters, transpose it", stacklevel=3)
     if not (number >= 2).any():
         raise MetricInputError("`ratings` has no item with two ratings; agreement needs one")
-    kept = number >= least
+    kept = number >= ge
     return np.nonzero(present[kept])[0], values[kept][present[kept]]
 
 
@@ -195,7 +193,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
     from scipy.special import stdtrit
 
     confidence = require_between("confidence", confidence, 0, 1)
-    value, influences = ac1_of(*_ratings_in_a_row(ratings, 1))
+    value, influences = get_ac1(*_ratings_in_a_row(ratings, 1))
     n, half = len(influences), math.nan
     if n > 1:
         half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)

@@ -40,11 +40,11 @@ def student_t_p_value(r: float, n: int) -> float:
 
     n = _inputs.require_int("n", n)
     if not 2 <= n < 2**53:
-        raise _inputs.not_allowed("n", n, "a correlation is of 2 to 2**53 pairs")
+        raise _inputs.not_allowed_error("n", n, "a correlation is of 2 to 2**53 pairs")
     if math.isnan(r):
         return math.nan
     if not -1 <= r <= 1:
-        raise _inputs.not_allowed("r", r, "a correlation lies in [-1, 1]")
+        raise _inputs.not_allowed_error("r", r, "a correlation lies in [-1, 1]")
     if n == 2:
         return 1.0
     # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
@@ -76,7 +76,7 @@ def pearson_qpp(
     x, y = _pairs.paired_values(predictions, references)
     r, n = _pairs.pearson_correlation(x, y), len(x)
     ends = _ends(r, lambda: _influence.of_pearson(x, y)[1])
-    return Result.checked("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
+    return Result.create("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def _ends(value: float, influences: Callable[[], Floats]) -> Callable[[float], tuple[float, float]]:
@@ -116,7 +116,7 @@ def spearman_qpp(
     x, y = (_pairs.PairOrder(side) for side in sides)
     r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
     ends = _ends(r, lambda: _influence.of_spearman(x, y)[1])
-    return Result.checked("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
+    return Result.create("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def kendall_qpp(
@@ -160,4 +160,4 @@ def kendall_qpp(
         return _influence.of_kendall(_influence.order_agreements(*orders), *orders)[1]
 
     ends = _ends(tau, influences)
-    return Result.checked("kendall_qpp", tau, p, n, confidence, interval, ends)
+    return Result.create("kendall_qpp", tau, p, n, confidence, interval, ends)

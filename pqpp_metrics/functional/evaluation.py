@@ -11,10 +11,10 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._measures import measured, parsed_measures
+from pqpp_metrics.functional._measures import compute_measures, parsed_measures
 from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.functional._resampled import sign_flips
-from pqpp_metrics.functional._studentised import mean_interval, spread_of, warning_of
+from pqpp_metrics.functional._studentised import get_spread, get_warning, mean_interval
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -62,7 +62,7 @@ def evaluate_rankings(
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    return measured(parsed_measures(measures), scores, relevance, rules)
+    return compute_measures(parsed_measures(measures), scores, relevance, rules)
 
 
 def mean_intervals(
@@ -107,7 +107,7 @@ def _with_interval(values, confidence):
 def _table(name, values):
     """Values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
-        raise _inputs.not_allowed(name, values, "give the values of each measure")
+        raise _inputs.not_allowed_error(name, values, "give the values of each measure")
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
         raise MetricInputError(f"`{name}`: the measures have different numbers of queries")
@@ -171,7 +171,7 @@ def compare_means(
     p_values, halves = sign_flips(differences, permutations, confidence, seed)
     corrected, means = holm(p_values, alpha), differences.mean(axis=0)
     shares = (
-        spread_of(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
+        get_spread(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
     )
     columns = {
         "difference": means,
@@ -185,6 +185,6 @@ def compare_means(
     return [
         {"measure": measure, "run": run, "other_run": other}
         | {name: column[row].item() for name, column in columns.items()}
-        | {"n": len(first), "warning": warning_of(shares[row].item())}
+        | {"n": len(first), "warning": get_warning(shares[row].item())}
         for row, ((run, other), measure) in enumerate(itertools.product(pairs, measures))
     ]

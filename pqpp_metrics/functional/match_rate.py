@@ -78,7 +78,7 @@ def _names(names, number):
     names = _inputs.as_list("group_names", names)
     if len(names) != number or len({*names, *_FIGURES}) != number + len(_FIGURES):
         wanted = f"give {number} different names, none of {', '.join(_FIGURES)}"
-        raise _inputs.not_allowed("group_names", names, wanted)
+        raise _inputs.not_allowed_error("group_names", names, wanted)
     return names
 
 

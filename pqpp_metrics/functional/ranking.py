@@ -75,29 +75,29 @@ def reciprocal_rank(
     return _reciprocal_rank(given, k)
 
 
-def _reciprocal_rank(given, k):
-    xp, scores = given.xp, given.scores
-    relevant = given.relevant(given.relevance)
+def _reciprocal_rank(inputs, k):
+    xp, scores = inputs.xp, inputs.scores
+    relevant = inputs.relevant(inputs.relevance)
     best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
     tied, ahead = scores == best[:, None], count(xp, scores > best[:, None])
     number, has_relevant, rank = count(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
     rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
-    if given.ties == "pessimistic":
+    if inputs.ties == "pessimistic":
         rank[rows] += count(xp, tied & ~relevant)
-    elif given.ties == "order":
+    elif inputs.ties == "order":
         reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
         rank[rows] += count(xp, tied & ~reached)
     values = xp.where(has_relevant & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
-    if given.ties == "expected" and rows.shape[0]:
+    if inputs.ties == "expected" and rows.shape[0]:
         parts = ahead[rows], number[rows], count(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
         values[rows], none_so_far = 0.0, xp.ones_like(hits)
         # Down the places of the tie: the chance that none before held a relevant document, times
         # the share of relevant ones among those left.
-        for place in range(int(xp.max(number - hits)) + 1):
-            left, at = xp.maximum(number - place, hits), ahead + (place + 1)
+        for index in range(int(xp.max(number - hits)) + 1):
+            left, at = xp.maximum(number - index, hits), ahead + (index + 1)
             values[rows] += xp.where(at <= k, none_so_far * hits / left / at, 0.0)
             none_so_far = none_so_far * (left - hits) / left
     return values

@@ -14,7 +14,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Values
-from pqpp_metrics.functional._inputs import not_allowed, require_choice, require_int, to_numpy
+from pqpp_metrics.functional._inputs import not_allowed_error, require_choice, require_int, to_numpy
 from pqpp_metrics.functional._rankings import order
 from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.ranked import mean_gains, ranked_gains
@@ -67,9 +67,9 @@ def ndcg(
         try:  # what fills up rows is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (TypeError, ValueError):
-            raise not_allowed("gains", gains, "give a gain for each grade") from None
+            raise not_allowed_error("gains", gains, "give a gain for each grade") from None
         if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
-            raise not_allowed("gains", gains, "gains are 0 or above, and 0 of grade 0")
+            raise not_allowed_error("gains", gains, "gains are 0 or above, and 0 of grade 0")
         gained = []
         for grades in (given.relevance, given.missing):  # one without a gain gains itself
             distinct, places = np.unique(to_numpy(grades), return_inverse=True)
@@ -92,17 +92,17 @@ def ndcg(
     ranks = _ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
     ranked = mean_gains(given, gain)
-    gained = order.weighted(xp, ranked, discount[: ranked.shape[1]])
+    gained = order.weighted_sum(xp, ranked, discount[: ranked.shape[1]])
     ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
-    values = order.share(xp, gained, order.weighted(xp, ideal, discount))
+    values = order.share(xp, gained, order.weighted_sum(xp, ideal, discount))
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)
 
 
-def _ranks(given, number):
+def _ranks(inputs, number):
     """Ranks 1, 2, 3, ... as float64, on the device of the scores."""
-    device = array_api_compat.device(given.scores)
-    return given.xp.arange(number, dtype=given.xp.float64, device=device) + 1.0
+    device = array_api_compat.device(inputs.scores)
+    return inputs.xp.arange(number, dtype=inputs.xp.float64, device=device) + 1.0
 
 
 def average_precision(
@@ -141,18 +141,18 @@ def average_precision(
     xp = given.xp
     ranks = _ranks(given, given.scores.shape[1])
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
-    summed = order.weighted(xp, _precisions(given, ranks), weight)
+    summed = order.weighted_sum(xp, _precisions(given, ranks), weight)
     return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)
 
 
-def _precisions(given, ranks):
+def _precisions(inputs, ranks):
     """At each rank the expected number of relevant documents up to it, if it holds one, else 0.
 
     In a tie of n documents, r of them relevant, a place holds a relevant one with probability
     r / n; the other r - 1 are then spread evenly over the other n - 1 places.
     """
-    xp = given.xp
-    ranked, tied = ranked_gains(given, given.relevant)
+    xp = inputs.xp
+    ranked, tied = ranked_gains(inputs, inputs.relevant)
     precisions = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)

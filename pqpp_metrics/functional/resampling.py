@@ -16,11 +16,11 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
-from pqpp_metrics.functional._studentised import warning_of
+from pqpp_metrics.functional._studentised import get_warning
 from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
-    prepared,
+    prepare,
     share_as_small,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -103,7 +103,7 @@ def paired_permutation(
     if len(y) < LEAST_PAIRS:
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
-        sides = prepared(statistic, x, other, tolerance)
+        sides = prepare(statistic, x, other, tolerance)
         at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
         parts, whole = [], None  # of the data, first, and each swap
         for swaps in draws_of_swaps(len(y), permutations, seed, at_once):
@@ -122,7 +122,7 @@ def paired_permutation(
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
-    return tested | values | counts | {"warning": why or warning_of(share), "why": why}
+    return tested | values | counts | {"warning": why or get_warning(share), "why": why}
 
 
 def _value(statistic, x, y):

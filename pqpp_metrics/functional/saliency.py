@@ -55,7 +55,7 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(nss([[0.0, 1.0], [2.0, 3.0]], [[0, 0, ], [0, 1]]).round(4))
         1.3416
     """
-    return _of_each(_saliency.nss_of, predictions, references, convention, counts=True)
+    return _of_each(_saliency.compute_nss, predictions, references, convention, counts=True)
 
 
 def cc(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -74,7 +74,7 @@ def cc(predictions: Values, references: Values, convention: str = "tuebingen") -
         >>> float(cc([[0.0, 1.0], [2.0, 3.0]], [[0.0, 2.0], [4.0, 6.0]]).round(6))
         1.0
     """
-    return _of_each(_saliency.cc_of, predictions, references, convention)
+    return _of_each(_saliency.compute_cc, predictions, references, convention)
 
 
 def kld(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -98,7 +98,7 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(kld([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]).round(4))
         0.6931
     """
-    return _of_each(_saliency.kld_of, predictions, references, convention)
+    return _of_each(_saliency.compute_kld, predictions, references, convention)
 
 
 def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -121,7 +121,7 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(sim([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]))
         0.5
     """
-    return _of_each(_saliency.sim_of, predictions, references, convention)
+    return _of_each(_saliency.compute_sim, predictions, references, convention)
 
 
 def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -210,7 +210,7 @@ def _fixations(xp, name, counts, maps):
     fixations = []
     for prediction, count in zip(maps, counts, strict=True):
         _inputs.require_alike(**{"predictions": prediction, name: count})
-        count, _ = _maps.checked_truth(xp, name, _maps.as_map(xp, count), name == "references")
+        count, _ = _maps.check_truth(xp, name, _maps.as_map(xp, count), name == "references")
         flat = xp.reshape(count, (-1,))
         (places,) = xp.nonzero(flat != 0)
         fixations.append((places, xp.take(flat, places)))
@@ -248,7 +248,7 @@ def heatmap_mse(predictions: Values, references: Values) -> Array:
         >>> float(heatmap_mse([[0.5, 0.0]], [[1.0, 0.0]]))
         0.125
     """
-    return _of_each(_saliency.mse_of, predictions, references, "tuebingen")
+    return _of_each(_saliency.compute_mse, predictions, references, "tuebingen")
 
 
 def fixation_map(points: Values, height: int, width: int) -> Floats:
@@ -342,9 +342,9 @@ def saliency_report(
                 if name == "auc_judd":
                     value = _saliency.auc_of_map(xp, predicted[i, ...], fixated[i, ...], convention)
                 elif name == "nss":
-                    counts = _maps.checked_truth(xp, "fixations", fixated[i, ...], counts=True)
+                    counts = _maps.check_truth(xp, "fixations", fixated[i, ...], counts=True)
                     fixations_of = _maps.MapPair(pair.p, _maps.SaliencyMap(xp, *counts))
-                    value = _saliency.nss_of(fixations_of, convention)
+                    value = _saliency.compute_nss(fixations_of, convention)
                 else:
                     value = _saliency.OF_MAPS[name](pair, convention)
                 values[name].append(value)
@@ -438,7 +438,7 @@ def information_gain(
         others = _maps.map_inputs(like, given, "baseline")[2]
     values = []
     for number in range(predicted.shape[0]):
-        counts, _ = _maps.checked_truth(xp, "references", true[number, ...], counts=True)
+        counts, _ = _maps.check_truth(xp, "references", true[number, ...], counts=True)
         counts = xp.reshape(_maps.as_map(xp, counts), (-1,))
         fixated = counts > 0
         counts = counts[fixated]
@@ -453,7 +453,7 @@ def information_gain(
 
 def _log_density(xp, name, values, fixated):
     """log2 of a map's density at the fixated pixels."""
-    values, total = _maps.checked_truth(xp, name, _maps.as_map(xp, values))
+    values, total = _maps.check_truth(xp, name, _maps.as_map(xp, values))
     if not total:
         raise MetricInputError(f"`{name}` holds a map of zeros; a density has mass somewhere")
     with np.errstate(divide="ignore"):

@@ -12,7 +12,7 @@ from pqpp_metrics.functional import _influence, _inputs, _pairs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
-from pqpp_metrics.functional._studentised import Spread, ends, spread_of, two_tails, warning_of
+from pqpp_metrics.functional._studentised import Spread, ends, get_spread, get_warning, two_tails
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 
@@ -79,7 +79,7 @@ def paired_seeds(
     (values, influences), (others, theirs) = (
         _of_seeds(statistic, side.T, y, tolerance) for side in sides
     )
-    queries = spread_of(influences.mean(axis=0) - theirs.mean(axis=0))
+    queries = get_spread(influences.mean(axis=0) - theirs.mean(axis=0))
     means = float(values.mean()), float(others.mean())
     seeds = [_of_draws(values, influences), _of_draws(others, theirs)]
     whole, seed_share = _together(queries, seeds)
@@ -92,7 +92,7 @@ def paired_seeds(
     tested = {"ci_low": difference - below, "ci_high": difference + above, "p_value": p}
     shares = {"seed_share": seed_share, "n": len(y), "largest_share": share}
     figures = {"value": means[0], "other_value": means[1]} | shares
-    return {"paired_seeds": difference} | tested | figures | {"warning": warning_of(share)}
+    return {"paired_seeds": difference} | tested | figures | {"warning": get_warning(share)}
 
 
 def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:

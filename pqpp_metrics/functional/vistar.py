@@ -14,7 +14,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._inputs import as_floats, as_texts, not_allowed, require_as_many
+from pqpp_metrics.functional._inputs import as_floats, as_texts, not_allowed_error, require_as_many
 
 
 def light_direction(predictions: Values, references: Values) -> Floats:
@@ -284,7 +284,7 @@ def text_rendering(
     require_as_many("one of each for every image", predictions=predictions, references=references)
     pair = as_floats("weights", weights, ndim=1)
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
-        raise not_allowed("weights", pair.tolist(), "give two, 0 or above, summing to 1")
+        raise not_allowed_error("weights", pair.tolist(), "give two, 0 or above, summing to 1")
     pairs = list(zip(predictions, references, strict=True))
     lengths = [max(map(len, two)) or 1 for two in pairs]
     characters = 1 - np.array([_levenshtein(*two) for two in pairs]) / lengths
@@ -299,11 +299,11 @@ def _levenshtein(left, right):
     if len(left) < len(right):
         left, right = right, left
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)
-    place = np.arange(len(right) + 1)
-    row = place.copy()
+    index = np.arange(len(right) + 1)
+    row = index.copy()
     for number, letter in enumerate(left, start=1):
         replaced = row[:-1] + (letters != ord(letter))
         best = np.concatenate([[number], np.minimum(row[1:] + 1, replaced)])
         # Insertions run along the row: the best start to the left, plus the steps from it.
-        row = np.minimum.accumulate(best - place) + place
+        row = np.minimum.accumulate(best - index) + index
     return int(row[-1])

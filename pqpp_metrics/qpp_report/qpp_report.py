@@ -12,4 +12,4 @@ class QppReport(metric.base(), inputs=forms.PAIRS):
     def shaped(cls, result: Any) -> dict[str, Any]:
         """Kendall's tau-b, or else the first measure asked for, and the report."""
         main = "kendall_qpp" if "kendall_qpp" in result else next(iter(result))
-        return super().shaped({"qpp_report": result[main][main]} | result)
+        return super().shape_result({"qpp_report": result[main][main]} | result)

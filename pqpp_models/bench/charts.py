@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
 from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, cell_values
-from pqpp_models.bench.tables import interval_of, labels_of
+from pqpp_models.bench.tables import get_interval, list_labels
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
 
@@ -57,20 +57,20 @@ class Axis:
         share = (values - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
-    def ticks(self, most: int = 5) -> list[tuple[float, str]]:
+    def ticks(self, limit: int = 5) -> list[tuple[float, str]]:
         """Return up to so many round values: where each is drawn, and its text.
 
         Example:
             >>> Axis(0.0, 1.0, 0.0, 10.0).ticks()
             [(0.0, '0'), (2.5, '0.25'), (5.0, '0.5'), (7.5, '0.75'), (10.0, '1')]
         """
-        rough = (self.high - self.low) / most
+        rough = (self.high - self.low) / limit
         power = 10.0 ** math.floor(math.log10(rough))
         for factor in (1, 2, 2.5, 5, 10):
             step = factor * power
             first = math.ceil(self.low / step - 1e-9)
             last = math.floor(self.high / step + 1e-9)
-            if last - first < most:
+            if last - first < limit:
                 break
         values = [n * step for n in range(first, last + 1)]
         return [(float(self.at(value)), f"{value:.4g}") for value in values]
@@ -280,9 +280,9 @@ def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()
         published: The published figures.
     """
     rows: list[Figure] = [*results, *comparable(results, published)]
-    labels = labels_of(results)
+    labels = list_labels(results)
     count = {label: sum(row.label == label for row in rows) for label in labels}
-    places = {label: -place for place, label in enumerate(labels)}
+    places = {label: -index for index, label in enumerate(labels)}
     return max(labels, key=lambda name: (count[name], is_mean(name), places[name]), default="")
 
 
@@ -306,7 +306,7 @@ def ranked_rows(
     known = [figure for figure in both if not math.isnan(getattr(figure, coefficient))]
     known.sort(key=lambda figure: -getattr(figure, coefficient))
     values = [getattr(figure, coefficient) for figure in known]
-    intervals = [interval_of(figure, coefficient) or () for figure in known]
+    intervals = [get_interval(figure, coefficient) or () for figure in known]
     axis = Axis.around([0.0, *chain(*intervals), *values], 2.0, 98.0)
     rows = [
         {

@@ -53,7 +53,7 @@ def foreign_scores(name: str) -> TextScores | None:
             f"{name}: pickles can run code and are not read; give a function, MODULE:FUNCTION"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
-        return imported(name)
+        return import_function(name)
     folder = Path(name).expanduser()
     if not folder.is_dir():
         if not is_repository_id(name):
@@ -72,14 +72,14 @@ def foreign_scores(name: str) -> TextScores | None:
     return classifier_scores(name) if is_classifier and "predictor_type" not in config else None
 
 
-def imported(name: str) -> TextScores:
+def import_function(name: str) -> TextScores:
     """Import a function, called `MODULE:FUNCTION`.
 
     Raises:
         PredictorError: There is none, or importing its module fails.
 
     Example:
-        >>> imported("statistics:mean")([1, 3])
+        >>> import_function("statistics:mean")([1, 3])
         2
     """
     module, _, attribute = name.partition(":")
@@ -150,8 +150,8 @@ class PredictingFunction(Predictor):
     """
 
     name = "function"
-    one_score: ClassVar[bool] = True
-    higher = "unknown"
+    is_scalar: ClassVar[bool] = True
+    higher_is = "unknown"
 
     def __init__(self, function: Callable[[list[Any]], ArrayLike], called: str) -> None:
         self.function, self.shipped_as = function, called
@@ -163,7 +163,7 @@ class PredictingFunction(Predictor):
             raise
         except Exception as error:  # whatever a stranger's function does
             raise PredictorError(
-                f"{self.called} failed on {len(rows)} prompts ({in_a_line(error)}); fix it"
+                f"{self.title} failed on {len(rows)} prompts ({in_a_line(error)}); fix it"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
@@ -171,7 +171,7 @@ class PredictingFunction(Predictor):
             values = np.empty(0)
         if values.size != len(rows):
             raise PredictorError(
-                f"{self.called} returned {type(answer).__name__} of shape "
+                f"{self.title} returned {type(answer).__name__} of shape "
                 f"{np.shape(answer) if np.ndim(answer) else ()} for {len(rows)} prompts; return "
                 "one number per prompt"
             )
@@ -212,16 +212,16 @@ class PredictionTable(PredictingFunction):
         keys = [name for name in KEYS if name in table.columns]
         self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
         self.columns["predicted"] = table.numbers(column)
-        self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.called)
+        self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 
     def _of_rows(self, rows: list[Any]) -> Any:
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
-        values = values_by_prompt(self.columns, there, ["predicted"], self.called)["predicted"]
+        values = values_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
         if missing := values.count(None):
             lacks = (
                 "%s has no prediction for %d of %d prompts; all predictors are compared on the rest"
             )
-            _log.warning(lacks, self.called, missing, len(rows))
+            _log.warning(lacks, self.title, missing, len(rows))
         return values
 
 

@@ -1,7 +1,7 @@
 """A benchmark's leaderboard: the results that models' repositories hold, as a table and a page.
 
 A result on the Hub is Kendall's tau-b, with notes on the rest. The notes are text there;
-`result_of` reads back what `entries_of` wrote.
+`to_result` reads back what `make_entries` wrote.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_backbones.checkpoint import CONFIG
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import PqppError
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import write_whole
+from pqpp_files.paths import expand
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import (
     BenchmarkTask,
     Listed,
     benchmark_tasks,
-    commit_of,
     entry,
+    find_commit,
     listed_in_folder,
     listed_on_hub,
     results_file,
@@ -45,19 +45,19 @@ from pqpp_models.bench.protocol import (
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
 from pqpp_models.bench.split import ALL_ROWS, Builds, Split
-from pqpp_models.bench.tables import interval_of
+from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
-# As `entries_of` writes them: digits alone, and few, whatever somebody else wrote.
+# As `make_entries` writes them: digits alone, and few, whatever somebody else wrote.
 _NUMBER = r"(-?\d\.\d{1,9})"
 _FIGURE = f"_qpp {_NUMBER}(?: \\[{_NUMBER}, {_NUMBER}\\])?"
 _COUNT = re.compile(r"\bn (\d{1,12})\b")
 
 
-def entries_of(
+def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
     """Return each predictor's entries of a run, and a line on each figure that is no result.
@@ -90,7 +90,7 @@ def entries_of(
 def _notes(result: Result) -> str:
     parts = []
     for name in COEFFICIENTS:
-        ends = interval_of(result, name)
+        ends = get_interval(result, name)
         interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
         parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
     parts.append(f"n {result.n}")
@@ -103,14 +103,14 @@ def _notes(result: Result) -> str:
     return "; ".join(parts)
 
 
-def result_of(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
+def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
     """Return an entry as a result; what its notes do not tell is NaN, and `n` 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
         >>> task = BenchmarkTask(None, "test", "mean_rr")
         >>> kept = EvalResultEntry("a/b", task.id, 0.5, notes="kendall_qpp 0.5 [0.4, 0.6]; n 80")
-        >>> found = result_of(kept, task, "mine")
+        >>> found = to_result(kept, task, "mine")
         >>> found.kendall, found.kendall_ci_low, found.n, found.pearson
         (0.5, 0.4, 80, nan)
     """
@@ -160,32 +160,32 @@ def write_results(
             "these rows have no split, and a task needs one; save them as FOLDER/test.csv and "
             "give FOLDER"
         )
-    entries_by_name, lines = entries_of(run, dataset, commit_of(dataset) if from_hub else None)
+    entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
         raise PredictorError("; ".join(lines) or "no results to write")
-    places = {name: Path(folder) / _folder_of(name) for name in entries_by_name}
-    if len(set(places.values())) < len(places):
+    paths = {name: Path(folder) / _get_folder(name) for name in entries_by_name}
+    if len(set(paths.values())) < len(paths):
         raise PredictorError(
-            f"two of {', '.join(places)} would share a folder; run them one at a time"
+            f"two of {', '.join(paths)} would share a folder; run them one at a time"
         )
     files = []
     for name, entries in entries_by_name.items():
-        files.append(places[name] / results_file(dataset))
+        files.append(paths[name] / results_file(dataset))
         files[-1].parent.mkdir(parents=True, exist_ok=True)
         write_whole(files[-1], results_text(entries))
     return files, lines
 
 
-def _folder_of(name: str) -> str:
+def _get_folder(name: str) -> str:
     """Return what a predictor's folder is called.
 
-    >>> _folder_of("owner/mine"), _folder_of("a/mine.csv:score")
+    >>> _get_folder("owner/mine"), _get_folder("a/mine.csv:score")
     ('mine', 'mine.csv_score')
     """
     return re.sub(r"[^\w. -]", "_", Path(name).absolute().name)
 
 
-def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, list[str]]:
+def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[str, list[str]]:
     """Measure a predictor on all tasks of a benchmark.
 
     Args:
@@ -202,14 +202,14 @@ def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, li
     """
     entries: list[EvalResultEntry] = []
     lines: list[str] = []
-    revision = commit_of(dataset)
-    for run in runs_of({model: model}, dataset, benchmark_tasks(dataset), progress):
+    revision = find_commit(dataset)
+    for run in iterate_runs({model: model}, dataset, benchmark_tasks(dataset), progress):
         for name in run.builds.stands_for:  # a figure of the build is none of the release
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
             )
-        by_model, refused = entries_of(run, dataset, revision)
+        by_model, refused = make_entries(run, dataset, revision)
         lines += refused
         entries += by_model.get(model, [])
     if not entries:
@@ -217,7 +217,7 @@ def evaluated(model: str, dataset: str, progress: bool = False) -> tuple[str, li
     return results_text(entries), lines
 
 
-def runs_of(
+def iterate_runs(
     models: Mapping[str, Any], dataset: str, tasks: Sequence[BenchmarkTask], progress: bool = False
 ) -> Iterator[BenchRun]:
     """Yield a run of some predictors for each configuration and split of some tasks.
@@ -310,7 +310,7 @@ def leaderboard(
         PredictorError: There are no results, or a folder has results on several benchmarks.
         HubError: The Hub cannot be reached, or keeps no leaderboard of it.
     """
-    folder = expanded(source)
+    folder = expand(source)
     name = str(source)
     if folder.is_dir():
         listed, notes = listed_in_folder(folder)
@@ -322,40 +322,40 @@ def leaderboard(
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = listed_on_hub(name, models)
-    entries = _of_one_split([o for o in listed if o.entry.dataset_id == name], subset, split)
+    entries = _select([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
         raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
-    results = [result_of(listing.entry, task, called) for called, listing, task in entries]
+    results = [to_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
-    run = BenchRun(rows, {}, _ordered(results), [], {}, Builds({}, {}, []))
+    run = BenchRun(rows, {}, _sort_results(results), [], {}, Builds({}, {}, []))
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
     ]
     if verify:
-        places = {
+        paths = {
             called: str(folder / listing.model)
             if (folder / listing.model / CONFIG).is_file()
             else listing.model
             for called, listing, _ in entries
         }
-        run, differing = _verified(run, places, dataset or name, task, progress)
+        run, differing = _verify(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
     mine = [r for r in published_results() if r.config == task.config and r.target in targets]
     return Board(name, run, mine, notes)
 
 
-def _of_one_split(
+def _select(
     listed: Sequence[Listed], subset: str | None, split: str | None
 ) -> list[tuple[str, Listed, BenchmarkTask]]:
     """Return the entries of the tasks of one configuration and split, with their names.
 
     The name is the model's; where it has several results on one task, the later ones are numbered.
     """
-    known = [(one, task) for one in listed if (task := BenchmarkTask.of(one.entry.task_id))]
+    known = [(one, task) for one in listed if (task := BenchmarkTask.parse(one.entry.task_id))]
     subset = subset or min((task.config or "" for _, task in known), default="")
     known = [(one, task) for one, task in known if (task.config or "") == subset]
     splits = {task.split for _, task in known}
@@ -371,14 +371,14 @@ def _of_one_split(
     return entries
 
 
-def _ordered(results: Sequence[Result]) -> list[Result]:
+def _sort_results(results: Sequence[Result]) -> list[Result]:
     means = {name: kendall for name, _, kendall in mean_over_targets(results)}
     return sorted(
         results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
     )
 
 
-def _verified(
+def _verify(
     claimed_run: BenchRun,
     places: Mapping[str, str],
     dataset: str,
@@ -390,19 +390,19 @@ def _verified(
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}
     lines: list[str] = []
-    for name, place in places.items():
-        if ":" in place:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
+    for name, index in places.items():
+        if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
             lines.append(
-                f"{name} is not verified: its path {place} contains a colon; rename the folder"
+                f"{name} is not verified: its path {index} contains a colon; rename the folder"
             )
             continue
         try:
-            models[name] = named_predictor(place)
+            models[name] = named_predictor(index)
         except PqppError as error:
             lines.append(f"{name} is not verified: {error}")
     if not models:
         return claimed_run, lines
-    (run,) = runs_of(models, dataset, tasks, progress)
+    (run,) = iterate_runs(models, dataset, tasks, progress)
     own = run.builds.stands_for
     lines += [
         f"{name} was fitted to some of these rows; {b} is shown instead" for b, name in own.items()
@@ -413,9 +413,9 @@ def _verified(
         value = claimed.get((own.get(name, name), target), found)
         if not abs(value - found) <= _SAME:
             lines.append(f"{name} reports {value:.3f} on {target}; recomputed: {found:.3f}")
-    run = replace(run, results=_ordered(run.results))
+    run = replace(run, results=_sort_results(run.results))
     ranked = [result for result in run.results if result.ranked]
     if ranked and len({result.predictor for result in run.results}) > 1:
-        run = run.tested(ranked[0].predictor, progress)
+        run = run.with_tests(ranked[0].predictor, progress)
     rest = [result for result in claimed_run.results if result.predictor not in models]
     return replace(run, results=[*run.results, *rest]), lines

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_datasets.target_columns import TargetMeasure, is_mean, measure_of, sort_targets
+from pqpp_datasets.target_columns import TargetMeasure, get_measure, is_mean, sort_targets
 from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import qpp_report
 from pqpp_metrics.functional.resampling import paired_permutation
@@ -141,7 +141,7 @@ class Predictions:
         predictor: Its name.
         targets: The columns of `values`.
         values: Array `(prompts, targets)`, NaN for a blank prompt.
-        higher: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
+        higher_is: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
         trained_on: The configuration of PQPP that it was fitted to, if it is told.
         fitted_on: The split of it, if that is told.
         fitted: To which prompts it was fitted; none if left out, None where that is not recorded.
@@ -151,7 +151,7 @@ class Predictions:
     predictor: str
     targets: tuple[str, ...]
     values: NDArray[np.float64]
-    higher: str = "easier"
+    higher_is: str = "easier"
     trained_on: str | None = None
     fitted_on: str | None = None
     fitted: NDArray[np.bool_] | np.bool_ | None = np.False_
@@ -186,7 +186,7 @@ def predict_all(
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
-        if predictor.one_score:  # which stands for any target
+        if predictor.is_scalar:  # which stands for any target
             own = dict.fromkeys(targets, SCORE)
         else:
             own = {target: target for target in targets if target in predictor.targets}
@@ -202,7 +202,7 @@ def predict_all(
         values = predictor.predict(rows, asked, inner)
         values = values[:, [asked.index(other) for other in own.values()]]
         instead = {target: other for target, other in own.items() if other not in (target, SCORE)}
-        facts = (predictor.higher, predictor.trained_on, predictor.fitted_on)
+        facts = (predictor.higher_is, predictor.trained_on, predictor.fitted_on)
         fitted = fitted_among(predictor, rows)
         all_predictions.append(Predictions(name, tuple(own), values, *facts, fitted, instead))
         if predictor.inputs == "table":
@@ -321,16 +321,16 @@ def mean_over_targets(results: Iterable[Result]) -> Iterator[tuple[str, float, f
 
     A predictor with an undefined correlation among them has an undefined mean.
     """
-    for name, rows in grouped((result.predictor, result) for result in results).items():
+    for name, rows in collect((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
         yield name, pearson, kendall
 
 
-def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+def collect(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Return the values of each key, in the order given.
 
     Example:
-        >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+        >>> collect([("a", 1), ("b", 2), ("a", 3)])
         {'a': [1, 3], 'b': [2]}
     """
     groups: dict[Any, list[Any]] = {}
@@ -398,7 +398,7 @@ def compare_with_baseline(
             f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
         )
     signs = {
-        (row.predictor, row.label): _sign(row, by_name[row.predictor].higher, known)
+        (row.predictor, row.label): _sign(row, by_name[row.predictor].higher_is, known)
         for row in results
     }
     tested: list[dict[str, dict[str, Any]]] = []
@@ -431,11 +431,11 @@ def compare_with_baseline(
     ]
 
 
-def _sign(row: Result, higher: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
+def _sign(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
     """Return by what predictions are turned so that higher ones mean higher, and what tells so."""
-    measure = measure_of(row.target)
-    if measure and higher != "unknown":
-        return (1.0 if higher == measure.higher else -1.0), "as declared"
+    measure = get_measure(row.target)
+    if measure and higher_is != "unknown":
+        return (1.0 if higher_is == measure.higher_is else -1.0), "as declared"
     if sign := known.get((row.predictor, row.target)):
         return sign, "by the sign on train"
     return (-1.0 if row.pearson < 0 else 1.0), "by |r|"
@@ -485,15 +485,15 @@ def experiment_cells(
         cells = [
             Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
             for reference in targets
-            for other in _models(known, measure_of(reference))
+            for other in _models(known, get_measure(reference))
             if other != reference and not is_mean(reference)
         ]
     elif name == "cross-task":
         # The models of both tasks by their places, of the other task its first measure: Table 8.
         cells = []
         for reference in targets:
-            own = _models(known, measure := measure_of(reference))
-            tasks = (measure_of(target) for target in sort_targets(known))
+            own = _models(known, measure := get_measure(reference))
+            tasks = (get_measure(target) for target in sort_targets(known))
             others = (task for task in tasks if task and measure and task.task != measure.task)
             pairs = zip(own, _models(known, next(others, None)), strict=False)
             cells += [Cell(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
@@ -514,7 +514,7 @@ def experiment_cells(
 
 def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
     """Return the targets of a measure that are of a model, rather than of a mean."""
-    of_measure = (target for target in predicted if measure and measure_of(target) == measure)
+    of_measure = (target for target in predicted if measure and get_measure(target) == measure)
     return [target for target in of_measure if "_" in target and not is_mean(target)]
 
 

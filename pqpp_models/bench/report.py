@@ -18,18 +18,18 @@ from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.bench.tables import (
     FITTED,
     HEADINGS,
-    blocks_of,
     differences,
     few_prompts,
     fitted_notes,
+    get_fitted,
+    get_interval,
     heading,
     headings,
-    interval_of,
-    labels_of,
-    marked,
+    list_labels,
+    make_blocks,
+    mark_name,
     notes,
     published_groups,
-    unranked,
 )
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predictor import Predictor
@@ -60,8 +60,8 @@ def render_report(
         The page; its charts are inside, so that it can be mailed as one file.
     """
     results, split = run.results, run.split
-    titles = {r.label: visible(heading(r, split.told.get(r.target))) for r in reversed(results)}
-    label, fitted_rows = leading(results, published), unranked(results)
+    titles = {r.label: visible(heading(r, split.facts.get(r.target))) for r in reversed(results)}
+    label, fitted_rows = leading(results, published), get_fitted(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
@@ -73,8 +73,8 @@ def render_report(
         if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in own):
             without.append(visible(name))
             continue
-        in_units = predictor is not None and predictor.supervised and not predictor.one_score
-        panels[visible(marked(name, fitted_rows.get(name)))] = [
+        in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
+        panels[visible(mark_name(name, fitted_rows.get(name)))] = [
             panel(
                 predictions,
                 result,
@@ -126,7 +126,7 @@ def _measures(
         for key, (first, *_) in published_groups(published).items()
     }
     measures = []
-    for block in blocks_of(results, published):
+    for block in make_blocks(results, published):
         tables = []
         for key, caption in {"": "", **captions}.items():
             rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
@@ -180,7 +180,7 @@ def extreme_prompts(
     target = next(name for name in predictions.targets if name in references)
     values = predictions.values[:, predictions.targets.index(target)]
     true = np.array(references[target], dtype=float)
-    sign = -1 if predictions.higher == "harder" else 1
+    sign = -1 if predictions.higher_is == "harder" else 1
     is_known = ~np.isnan(values + true)
     order = [i for i in np.argsort(-sign * values, kind="stable") if is_known[i]]
     count = min(count, len(order) // 2)  # a prompt is in one of the two lists
@@ -195,7 +195,7 @@ def extreme_prompts(
     return {
         "predictor": visible(predictions.predictor),
         "title": titles.get(target, target),
-        "note": _DIRECTIONS[predictions.higher],
+        "note": _DIRECTIONS[predictions.higher_is],
         "easiest": rows[:count],
         "hardest": rows[::-1][:count],
     }
@@ -220,7 +220,7 @@ def in_words(
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
     for measure in headings(results):
-        own = [r for r in results if r.label in labels_of(results, measure)]
+        own = [r for r in results if r.label in list_labels(results, measure)]
         label = leading(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
@@ -228,7 +228,7 @@ def in_words(
             lines.append(f"No predictor has a figure for {titles[label]}.")
             continue
         best = known[0]
-        ends = interval_of(best, "pearson")
+        ends = get_interval(best, "pearson")
         interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
         others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_datasets.target_columns import is_mean, measure_of
+from pqpp_datasets.target_columns import get_measure, is_mean
 from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
 from pqpp_models.bench.split import Split, held_out_builds
-from pqpp_models.bench.tables import fitted_notes, marked
+from pqpp_models.bench.tables import fitted_notes, mark_name
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
@@ -78,7 +78,7 @@ class RoutingTable:
             of = row.figures
             rows.append(
                 {
-                    "rule": marked(row.rule, row.fitted_rows),
+                    "rule": mark_name(row.rule, row.fitted_rows),
                     "gain over random [95 %]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
                     "of oracle": of["oracle_share"],
                     "- first": of["difference"],
@@ -93,7 +93,7 @@ class RoutingTable:
     @property
     def in_words(self) -> str:
         """What the figures are of."""
-        unit = measure_of(self.strong)
+        unit = get_measure(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
             f"{self.rows[0].figures['n']} prompts; at 25 and 50 % stands the mean "
@@ -102,8 +102,8 @@ class RoutingTable:
         )
 
 
-def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
-    """Return the targets of the weaker and the stronger of two models.
+def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
+    """Choose the targets of the weaker and the stronger of two models.
 
     Args:
         split: The rows.
@@ -113,8 +113,8 @@ def pair_of(split: Split, targets: Sequence[str]) -> tuple[str, str]:
         PredictorError: There are no two.
     """
     of_models = [target for target in targets if not is_mean(target) and target != "alignment"]
-    measures = dict.fromkeys(measure_of(model) for model in of_models)
-    groups = ([t for t in of_models if measure_of(t) == measure] for measure in measures)
+    measures = dict.fromkeys(get_measure(model) for model in of_models)
+    groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
         raise PredictorError(
@@ -137,13 +137,13 @@ def run_routing(
         split: The rows.
         predictors: Name to predictor; one that predicts a single score routes by how hard it says
             that prompts are.
-        targets: As for `pair_of`.
+        targets: As for `choose_pair`.
         progress: Show a bar on standard error.
 
     Raises:
         PredictorError: There are no two models, or none of the rows has both.
     """
-    weak, strong = pair_of(split, targets)
+    weak, strong = choose_pair(split, targets)
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
     kept = np.flatnonzero(~np.isnan(values[weak]) & ~np.isnan(values[strong]))
     if not len(kept):
@@ -161,8 +161,8 @@ def run_routing(
         for rule, scores in ((ORACLE, high - low), (RANDOM, np.zeros(len(low))))
     ]
     routings, curves = [], {}
-    for place, (rule, scores, said) in enumerate([*rules, *bounds]):
-        other = compare_routings(scores, rules[0][1], low, high) if place and rules else {}
+    for index, (rule, scores, said) in enumerate([*rules, *bounds]):
+        other = compare_routings(scores, rules[0][1], low, high) if index and rules else {}
         compared = {name: other.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, SHARES) | compared
         fitted = None if said.fitted is None else int(said.fitted.sum())
@@ -189,7 +189,7 @@ def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Flo
     if said.targets == (weak, strong) and np.array_equal(
         columns[weak], columns[strong], equal_nan=True
     ):
-        sign = 1 if said.higher == "harder" else -1
+        sign = 1 if said.higher_is == "harder" else -1
         yield f"{said.predictor}, harder prompts", filled(sign * columns[weak])
         return
     if weak in columns and strong in columns:
@@ -215,7 +215,7 @@ def plot_routing(table: RoutingTable, path: Any) -> None:
         axes.plot(shares, qualities, label=rule, **styles.get(rule) or {"color": next(colours)})
     axes.set(
         xlabel=f"share of prompts that {table.strong.rsplit('_', 1)[0]} gets",
-        ylabel=f"mean {getattr(measure_of(table.strong), 'name', 'quality')}",
+        ylabel=f"mean {getattr(get_measure(table.strong), 'name', 'quality')}",
         xlim=(0, 1),
     )
     axes.legend(frameon=False, fontsize=8)

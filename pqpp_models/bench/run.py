@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_files.read_table import read_table
@@ -63,7 +63,7 @@ class BenchRun:
     references: Mapping[str, Sequence[float | None]]
     builds: Builds
 
-    def tested(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
+    def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
         """Return the run with every result tested against the baseline's, or that of its build.
 
         Args:
@@ -73,7 +73,7 @@ class BenchRun:
         """
         taken = {name: build for build, name in self.builds.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
-        undeclared = {n: p for n, p in self.predictors.items() if p.higher == "unknown"}
+        undeclared = {n: p for n, p in self.predictors.items() if p.higher_is == "unknown"}
         undeclared = {n: p for n, p in undeclared.items() if p.inputs == "text"}
         if train is not None and undeclared:
             targets = [t for t in self.references if t in train.known_targets]
@@ -92,7 +92,7 @@ class BenchRun:
         )
         return replace(self, results=compared)
 
-    def published(self) -> list[PublishedResult]:
+    def get_published(self) -> list[PublishedResult]:
         """Return the published figures of the targets in the results; of PQPP alone there are.
 
         Beside generated data there are none: what a formula made compares with nothing.
@@ -163,7 +163,7 @@ def run_table(
         progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
-    supervised = (predictor.targets for predictor in predictors.values() if not predictor.one_score)
+    supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
     cells = experiment_cells(table, targets, sources, fitted_to, models)
     references = split.true(list(dict.fromkeys(cell.target for cell in cells)))
@@ -200,7 +200,7 @@ def run_cells(
     return BenchRun(split, builds.predictors, results, predictions, references, builds)
 
 
-def with_some_of(
+def select_predictors(
     predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Return the predictors that predict any of some targets, and a line on each other one.
@@ -213,7 +213,7 @@ def with_some_of(
 
     def has_some(predictor: Predictor) -> bool:
         available = predictor.targets if alike else tuple(set(predictor.targets) & set(targets))
-        return predictor.one_score or any(stand_in(target, available) for target in targets)
+        return predictor.is_scalar or any(stand_in(target, available) for target in targets)
 
     kept = {name: one for name, one in predictors.items() if has_some(one)}
     if not kept:
@@ -250,7 +250,7 @@ def open_split(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
             OF_THE_PAPER,
         )
-    return Split.of(rows, named)
+    return Split.from_rows(rows, named)
 
 
 def load_predictors(
@@ -346,7 +346,7 @@ def bench(
         rows = load_benchmark(OF_THE_PAPER, split=split, **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
-    data = Split.of(rows)
+    data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None, data)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
@@ -355,7 +355,7 @@ def bench(
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     if not predictors:
-        loaded, _ = with_some_of(loaded, wanted, not data.is_pqpp)
+        loaded, _ = select_predictors(loaded, wanted, not data.is_pqpp)
     table = run_table(data, loaded, wanted)
     for line in table.builds.notes:
         warnings.warn(line, stacklevel=2)
@@ -370,8 +370,8 @@ NOTE = (
 )
 
 
-def target_of(column: str, targets: Sequence[str] = TARGETS) -> str | None:
-    """Return the target that a metric's name speaks of, None if it names none.
+def get_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
+    """Find the target in a metric's name; None if there is none.
 
     Args:
         column: A target's name, or the model and then the metric, like `sdxl_hpsv2`. One without a
@@ -379,9 +379,9 @@ def target_of(column: str, targets: Sequence[str] = TARGETS) -> str | None:
         targets: The benchmark's.
 
     Example:
-        >>> target_of("glide_hpsv2"), target_of("blip2_clip_p10"), target_of("clip_rr_automatic")
+        >>> get_target("glide_hpsv2"), get_target("blip2_clip_p10"), get_target("clip_rr_automatic")
         ('glide_hbpp', 'blip2_p10', 'clip_rr')
-        >>> target_of("flux_hpsv2", ["flux_rating", "flux_p10"]), target_of("seed")
+        >>> get_target("flux_hpsv2", ["flux_rating", "flux_p10"]), get_target("seed")
         ('flux_rating', None)
     """
     if column in targets:
@@ -391,7 +391,7 @@ def target_of(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     endings = {target.rpartition("_")[2]: target for target in of_model}
     words = name.replace("@", "").split("_")
     named = [target for ending, target in endings.items() if ending in words]
-    judged = [t for t in endings.values() if (m := measure_of(t)) and m.task == "generation"]
+    judged = [t for t in endings.values() if (m := get_measure(t)) and m.task == "generation"]
     fitting = named or judged
     return fitting[0] if len(fitting) == 1 else None
 
@@ -413,7 +413,7 @@ def automatic_cells(
         >>> automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
         'sdxl_hpsv2 [sdxl_hbpp]'
     """
-    pairs = {column: target_of(column, targets) for column in columns}
+    pairs = {column: get_target(column, targets) for column in columns}
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
     cells = [
@@ -462,7 +462,7 @@ def run_automatic_metrics(
     metrics = values_by_prompt(columns, keys, [cell.target for cell in cells])
     run = run_cells(split, predictors, cells, metrics, progress=progress)
     if baseline:
-        run = run.tested(baseline, progress)
+        run = run.with_tests(baseline, progress)
     true = split.true(list(dict.fromkeys(cell.predicted for cell in cells)))
     judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
     of_people = evaluate_predictions([judged], metrics, split, cells)

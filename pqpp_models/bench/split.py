@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pqpp_datasets.target_columns import (
     Target,
     distinct_targets,
+    get_targets,
     is_number,
     sort_targets,
-    targets_of,
 )
 from pqpp_files.errors import PqppError
 from pqpp_models.errors import PredictorError
@@ -49,7 +49,7 @@ class Split:
     release: str | None = None
 
     @classmethod
-    def of(cls, rows: Any, dataset: str = "") -> Self:
+    def from_rows(cls, rows: Any, dataset: str = "") -> Self:
         """Read off a dataset what it is.
 
         Args:
@@ -78,14 +78,14 @@ class Split:
         return self.sources is not None and set(self.sources) == {"generated"}
 
     @cached_property
-    def told(self) -> dict[str, Target]:
-        """What the rows tell of their targets."""
-        return {} if self.rows is None else targets_of(self.rows.features)
+    def facts(self) -> dict[str, Target]:
+        """The targets that the rows describe."""
+        return {} if self.rows is None else get_targets(self.rows.features)
 
     @cached_property
     def known_targets(self) -> list[str]:
         """The targets that the rows have, as tables show them."""
-        return list(sort_targets(self.told))
+        return list(sort_targets(self.facts))
 
     @property
     def is_pqpp(self) -> bool:
@@ -191,7 +191,7 @@ def held_out_builds(
     """
     builds = Builds({}, {}, [])
     for name, predictor in predictors.items():
-        build, known = predictor.record.fitted_on_train, _known(predictor, rows)
+        build, known = predictor.record.fitted_on_train, _count_fitted(predictor, rows)
         if build is not None and build not in predictors and known:
             place, _, revision = build.partition("@")
             try:
@@ -201,13 +201,13 @@ def held_out_builds(
                 builds.notes.append(f"{name} {reason}")
             else:
                 has_some = not targets or any(stand_in(one, other.targets) for one in targets)
-                if has_some and _known(other, rows) < known:
+                if has_some and _count_fitted(other, rows) < known:
                     builds.stands_for[build] = name
                     name, predictor = build, other
         builds.predictors[name] = predictor
     return builds
 
 
-def _known(predictor: Predictor, rows: Any) -> int:
+def _count_fitted(predictor: Predictor, rows: Any) -> int:
     fitted = fitted_among(predictor, rows)
     return 0 if fitted is None else int(fitted.sum())

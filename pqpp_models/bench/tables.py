@@ -15,7 +15,7 @@ import pandas as pd
 
 from pqpp_datasets.target_columns import (
     Target,
-    measure_of,
+    get_measure,
     readable_model,
     readable_name,
     sort_targets,
@@ -30,7 +30,7 @@ from pqpp_models.bench.protocol import (
     PublishedResult,
     Result,
     arrow,
-    grouped,
+    collect,
     mark,
     mean_over_targets,
 )
@@ -94,7 +94,7 @@ class Block:
     rows: list[TableRow]
 
 
-def blocks_of(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Block]:
+def make_blocks(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Block]:
     """Return the table of each measure that is in the results.
 
     Args:
@@ -103,7 +103,7 @@ def blocks_of(results: Sequence[Result], published: Sequence[PublishedResult]) -
     """
     blocks = []
     for measure, title in headings(results).items():
-        labels = labels_of(results, measure)
+        labels = list_labels(results, measure)
         blocks.append(Block(measure, title, labels, [*_rows(labels, results, published)]))
     return blocks
 
@@ -112,8 +112,8 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
     for key, group in {"": ranked, **published_groups(published), FITTED: rest}.items():
-        columns = grouped((one.label, one) for one in group)
-        for name, ours in grouped((one.predictor, one) for one in group).items():
+        columns = collect((one.label, one) for one in group)
+        for name, ours in collect((one.predictor, one) for one in group).items():
             mine = {result.label: result for result in ours if result.label in labels}
             if not mine:
                 continue
@@ -121,7 +121,7 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
             shown = f"{title} {key}".rstrip()
             if key == FITTED:
-                shown = marked(title, max(result.fitted_rows or 0 for result in ours))
+                shown = mark_name(title, max(result.fitted_rows or 0 for result in ours))
             cells = tuple(
                 tuple(_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
                 if label in mine
@@ -142,20 +142,20 @@ def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half
     known = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(known) and value == max(known) > min(known)
     text = f"{coefficient_text(value)}{mark(p):1}{sign}"
-    return Half(text, best, interval_of(figure, name))
+    return Half(text, best, get_interval(figure, name))
 
 
-def marked(name: str, fitted: int | None) -> str:
+def mark_name(name: str, fitted: int | None) -> str:
     """Return a predictor's name as a table shows it.
 
     Example:
-        >>> marked("mine", 3), marked("mine", 0)
+        >>> mark_name("mine", 3), mark_name("mine", 0)
         ('mine (fitted to 3 of these rows)', 'mine')
     """
     return f"{name} (fitted to {fitted} of these rows)" if fitted else name
 
 
-def interval_of(figure: Figure, name: str) -> tuple[float, float] | None:
+def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
     """Return the ends of the interval of a figure, like `pearson`; None where there is none."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
@@ -197,35 +197,35 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
 
 def headings(results: Sequence[Result]) -> dict[str, str]:
     """Return the heading of each measure that is in the results, in the order of measures."""
-    measures = (measure_of(target) for target in sort_targets({r.target: None for r in results}))
+    measures = (get_measure(target) for target in sort_targets({r.target: None for r in results}))
     titles = {measure.name: measure.title for measure in measures if measure}
     titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
-    there = {_measure_of(result) for result in results}
+    there = {_get_measure(result) for result in results}
     return {name: title for name, title in titles.items() if name in there}
 
 
-def labels_of(results: Sequence[Figure], measure: str | None = None) -> list[str]:
+def list_labels(results: Sequence[Figure], measure: str | None = None) -> list[str]:
     """Return the columns of the results in their order, which the row with most columns says.
 
     Args:
         results: Ours, or published ones.
         measure: Only those whose true values are of this measure, a key of `headings`.
     """
-    of_measure = [one for one in results if measure is None or _measure_of(one) == measure]
-    rows = grouped((one.predictor, one.label) for one in of_measure)
+    of_measure = [one for one in results if measure is None or _get_measure(one) == measure]
+    rows = collect((one.predictor, one.label) for one in of_measure)
     return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
 
 
-def _measure_of(result: Figure) -> str:
+def _get_measure(result: Figure) -> str:
     if result.target != getattr(result, "predicted", result.target) and result.label.endswith("]"):
         return "automatic"
-    measure = measure_of(result.target)
+    measure = get_measure(result.target)
     return measure.name if measure else "other"
 
 
 def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
-    groups = grouped((result.source, result) for result in published).values()
+    groups = collect((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
 
 
@@ -238,7 +238,7 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
     """
     return [
-        (row.predictor, row.label, *(_told(row, c) for c in COEFFICIENTS))
+        (row.predictor, row.label, *(_format_difference(row, c) for c in COEFFICIENTS))
         for row in results
         if any(not math.isnan(getattr(row, f"{c}_baseline_p")) for c in COEFFICIENTS)
     ]
@@ -252,7 +252,7 @@ def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def _told(row: Result, coefficient: str) -> str:
+def _format_difference(row: Result, coefficient: str) -> str:
     difference = getattr(row, f"{coefficient}_baseline_difference")
     cell = _with_interval(difference, row, f"{coefficient}_baseline", "+")
     return cell + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
@@ -261,7 +261,7 @@ def _told(row: Result, coefficient: str) -> str:
 def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
-    known = [value, *(interval_of(row, name) or ())]
+    known = [value, *(get_interval(row, name) or ())]
     first, *rest = (format(number, f"{sign}.3f") for number in known)
     return f"{first} [{', '.join(rest)}]" if rest else first
 
@@ -275,11 +275,11 @@ GENERATED_NOTE = (
 def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
     """Return the lines that say what a table's figures are."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
-    of_data = grouped(((r.config, r.release, r.split), r) for r in results)
+    of_data = collect(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
         # An entry of a leaderboard may tell a figure, and not of how many prompts.
-        sizes = {r.label: r.n for r in rows if r.n > 1 or _undefined(r) == 2}
-        by_size = grouped((n, label) for label, n in sizes.items())
+        sizes = {r.label: r.n for r in rows if r.n > 1 or _count_undefined(r) == 2}
+        by_size = collect((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
         parts.append(split if split == ALL_ROWS else f"{split} split")
         each = [
@@ -297,7 +297,7 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
     lines += few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
-        ways = grouped(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
+        ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
         lines.append(f"signs set so that higher is better, {told}")
     for row in results:
@@ -318,9 +318,9 @@ def few_prompts(results: Iterable[Any]) -> list[str]:
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < _FEW else []
 
 
-def unranked(results: Iterable[Any]) -> dict[str, int]:
+def get_fitted(results: Iterable[Any]) -> dict[str, int]:
     """Return the predictors that were fitted to rows of a table, and to how many at most."""
-    rows = grouped((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
+    rows = collect((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
     return {name: max(counts) for name, counts in rows.items()}
 
 
@@ -332,11 +332,11 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
         f"{build}, fitted on train only, replaces {name}, which was fitted to some of these rows"
         for build, name in built
     ]
-    out = unranked(results)
+    out = get_fitted(results)
     if out:
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(out)}")
     instead = [r for r in results if getattr(r, "stands_in", None)]
-    taken = grouped(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
+    taken = collect(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
     for (name, own), targets in taken.items():
         without = f"{name} does not predict {', '.join(targets)}"
         lines.append(f"{without}; its {own} is used instead")
@@ -349,7 +349,7 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
             apart = result.fitted_rows is not None and result.predictor not in out
             on = (result.fitted_on, getattr(result, "trained_on", None), apart)
             fitted[on, result.predictor] = None
-    for (split, data, apart), names in grouped(fitted).items():
+    for (split, data, apart), names in collect(fitted).items():
         of = f" of {data}" if data else ""
         on_none = ", on none of these rows" if apart else ""
         lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
@@ -361,8 +361,8 @@ def _means(results: Sequence[Result]) -> Iterator[str]:
 
     A line has all predictors that have its columns, so that every mean in it is over the same ones.
     """
-    columns = {n: set(some) for n, some in grouped((r.predictor, r.label) for r in results).items()}
-    every = labels_of(results)
+    columns = {n: set(some) for n, some in collect((r.predictor, r.label) for r in results).items()}
+    every = list_labels(results)
     for some in dict.fromkeys(map(frozenset, columns.values())):
         having = [r for r in results if r.label in some and some <= columns[r.predictor]]
         means = [
@@ -374,11 +374,11 @@ def _means(results: Sequence[Result]) -> Iterator[str]:
             continue
         which = f"all {len(every)} columns"
         if len(some) < len(every):
-            which = f"{len(some)} of {len(every)} columns ({', '.join(labels_of(having))})"
+            which = f"{len(some)} of {len(every)} columns ({', '.join(list_labels(having))})"
         yield f"mean over {which}, Pearson / Kendall: {'; '.join(means)}"
 
 
-def _undefined(result: Result) -> int:
+def _count_undefined(result: Result) -> int:
     """Return how many of the two coefficients are not defined."""
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
@@ -390,18 +390,18 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
         >>> list(without_figure([]))
         []
     """
-    missing = [result for result in results if _undefined(result) == 2]
-    if half := dict.fromkeys(r.predictor for r in results if _undefined(r) == 1):
+    missing = [result for result in results if _count_undefined(result) == 2]
+    if half := dict.fromkeys(r.predictor for r in results if _count_undefined(r) == 1):
         yield f"– {', '.join(half)}: only one coefficient is given or defined"
     few = {r.label: r.n for r in missing if r.n < 2}
     for label, n in few.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
-    equal = grouped((r.label, r.predictor) for r in missing if r.label not in few)
+    equal = collect((r.label, r.predictor) for r in missing if r.label not in few)
     for label in list(equal):
         if {r.predictor for r in results if r.label == label} == set(equal[label]):
             del equal[label]
             yield (f"– no figure for {label}: all true values, or all predictions, are equal")
-    for together, labels in grouped((", ".join(n), label) for label, n in equal.items()).items():
+    for together, labels in collect((", ".join(n), label) for label, n in equal.items()).items():
         yield f"– no figure of {together} for {', '.join(labels)}: all predictions are equal"
 
 
@@ -431,7 +431,7 @@ class BenchTable(pd.DataFrame):
             for name in COEFFICIENTS:
                 ends_of = (row[f"{name}_ci_{end}"] for end in ("low", "high"))
                 pattern = "{:.3f}" + " [{:.2f}, {:.2f}]".format(*ends_of)
-                cells.append(BarCell.of(row[name], limits, pattern))
+                cells.append(BarCell.make(row[name], limits, pattern))
             rows.append(cells)
         headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
@@ -476,10 +476,10 @@ def format_results(
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
     shown = markdown_cell if style == "markdown" else visible
     parts = []  # a block a measure keeps the table within 80 columns
-    for block in blocks_of(results, published):
+    for block in make_blocks(results, published):
         lines: list[Any] = []
-        for place, row in enumerate(block.rows):
-            if style == "table" and place and row.kind != block.rows[place - 1].kind:
+        for index, row in enumerate(block.rows):
+            if style == "table" and index and row.kind != block.rows[index - 1].kind:
                 lines.append(SEPARATING_LINE)
             texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
             lines.append([shown(row.name), *texts])
@@ -523,9 +523,9 @@ def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult]
         published: The published figures of the same targets.
     """
     tasks: dict[str, list[Block]] = {}
-    for block in blocks_of(results, published):
+    for block in make_blocks(results, published):
         name = block.measure
-        measure = measure_of(name) if name not in ("automatic", "other") else None
+        measure = get_measure(name) if name not in ("automatic", "other") else None
         tasks.setdefault(measure.task if measure else name, []).append(block)
     lines = [f"% {' '.join(line.split())}" for line in notes(results, published)]
     lines.append(r"% \usepackage{booktabs,graphicx}")
@@ -546,12 +546,12 @@ def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult]
 
 def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
     first = {result.label: result for result in reversed(results)}
-    names = [_escaped(heading(first[label], short=True)) for label in block.labels]
+    names = [_escape(heading(first[label], short=True)) for label in block.labels]
     yield _FIT
     yield rf"\begin{{tabular}}{{l{'rr' * len(names)}}}"
     yield r"\toprule"
     above = "".join(rf" & \multicolumn{{2}}{{c}}{{{name}}}" for name in names)
-    yield rf"{_escaped(block.title.partition(' (')[0])}{above} \\"
+    yield rf"{_escape(block.title.partition(' (')[0])}{above} \\"
     yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(names), 2))
     yield "predictor" + r" & $r$ & $\tau$" * len(names) + r" \\"
     kind = None
@@ -560,7 +560,7 @@ def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
             yield r"\midrule"
         kind = row.kind
         halves = chain.from_iterable(cell or [Half("–", False, None)] * 2 for cell in row.cells)
-        yield rf"{_escaped(row.name)} & {' & '.join(map(_figure, halves))} \\"
+        yield rf"{_escape(row.name)} & {' & '.join(map(_figure, halves))} \\"
     yield r"\bottomrule"
     yield r"\end{tabular}}"
 
@@ -568,8 +568,8 @@ def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
 def _figure(half: Half) -> str:
     text = half.text.strip().replace("0.", ".", 1)
     digits = text.rstrip("‡†↑↓")
-    shown = f"$-${digits[1:]}" if digits.startswith("-") else _escaped(digits)
-    return (rf"\textbf{{{shown}}}" if half.best else shown) + _escaped(text[len(digits) :])
+    shown = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
+    return (rf"\textbf{{{shown}}}" if half.best else shown) + _escape(text[len(digits) :])
 
 
 def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
@@ -578,16 +578,16 @@ def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
     about = "" if task in ("automatic", "other") else f"{task} "
     parts = [
         f"Pearson's $r$ and Kendall's $\\tau$ of predicted and true {about}performance: "
-        f"{_escaped(first.config)}, {_escaped(first.split)} ($n = {n or 0}$).",
+        f"{_escape(first.config)}, {_escape(first.split)} ($n = {n or 0}$).",
         r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
     ]
     labels = {label for block in blocks for label in block.labels}
     for key, group in published_groups(published).items():
         if labels & {size.label for size in group}:
             at = group[0]
-            parts.append(f"{key} published, on {_escaped(at.config)}, {at.split} ($n = {at.n}$).")
+            parts.append(f"{key} published, on {_escape(at.config)}, {at.split} ($n = {at.n}$).")
     if first.generated:
-        parts.insert(0, f"{_escaped(GENERATED_NOTE)}.")
+        parts.insert(0, f"{_escape(GENERATED_NOTE)}.")
     return " ".join(parts)
 
 
@@ -595,7 +595,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
     # Behind the end of a row these would be the end's own options.
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

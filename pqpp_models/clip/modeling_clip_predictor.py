@@ -27,7 +27,7 @@ from pqpp_backbones.images.embedding import (
 )
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import needing
-from pqpp_models.images.pairs import Pairs, task_of
+from pqpp_models.images.pairs import Pairs, get_task
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce as _announce
 
@@ -81,7 +81,7 @@ class ClipPredictorConfig(PredictorConfig):
                 )
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)
-        wrong = [target for target in self.targets if task_of(target) != self.task]
+        wrong = [target for target in self.targets if get_task(target) != self.task]
         if wrong:
             raise ValueError(f"{wrong[0]!r} is not a target of the task {self.task!r}")
         super().__post_init__(**kwargs)
@@ -224,8 +224,8 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
     """Return the score of each pair."""
     text, images = embed_pairs(model.backbone, processor, pairs, batch_size)
 
-    def scored(places: NDArray[np.int64]) -> torch.Tensor:
-        features = {"text_embeds": text[places], "image_embeds": images[places]}
+    def scored(indices: NDArray[np.int64]) -> torch.Tensor:
+        features = {"text_embeds": text[indices], "image_embeds": images[indices]}
         placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
         return model(**placed).scores[:, 0]
 

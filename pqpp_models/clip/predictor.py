@@ -20,7 +20,7 @@ class ClipPredictor(TorchPredictor):
     processor_class = "AutoProcessor"
     inputs = "text+images"
     required_columns = IMAGE_COLUMNS
-    averages_images = True
+    has_image_means = True
     made_by = "pqpp train clip"
     chunk_size = 64  # rows, each with up to fifty images
 

@@ -23,7 +23,7 @@ class CorrelationCnnPredictor(TorchPredictor):
     """Predicts performance from the similarities among the results of a prompt.
 
     PQPP, sections 5.2 and 11. A row holds `similarities` or embeddings, see
-    `matrices_of`; it needs no prompt.
+    `stack_matrices`; it needs no prompt.
     """
 
     name = "correlation_cnn"
@@ -42,7 +42,7 @@ class CorrelationCnnPredictor(TorchPredictor):
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         config = self.model.config
-        matrices = matrices_of(rows, config.channels, config.matrix_size)
+        matrices = stack_matrices(rows, config.channels, config.matrix_size)
         scores = score_matrices(self.model, matrices, self.batch_size)
         columns = [self.targets.index(target) for target in targets]
         values = unscale_targets(scores, self.targets, self.limits)[:, columns]
@@ -89,7 +89,7 @@ def fit_size(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]:
     return np.pad(kept, ((0, 0), (0, missing), (0, missing)))
 
 
-def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
+def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
     """Return the matrices of rows, as `(rows, channels, size, size)`.
 
     Args:
@@ -102,7 +102,7 @@ def matrices_of(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.flo
         PredictorError: A row has none of these, or its matrices are not square, finite or enough.
 
     Example:
-        >>> matrices_of([{"similarities": [[1.0, 0.5], [0.5, 1.0]]}], channels=1, size=2).shape
+        >>> stack_matrices([{"similarities": [[1.0, 0.5], [0.5, 1.0]]}], channels=1, size=2).shape
         (1, 1, 2, 2)
     """
     stacked = np.empty((len(rows), channels, size, size), dtype=np.float32)

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_datasets.target_columns import measure_of, readable_words, sort_targets
+from pqpp_datasets.target_columns import get_measure, readable_words, sort_targets
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, bar_table, render_page
@@ -100,13 +100,13 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
     return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 
 
-def called(target: str) -> str:
+def describe_target(target: str) -> str:
     """Return a target in words, with its name.
 
-    >>> called("mean_rr"), called("score")
+    >>> describe_target("mean_rr"), describe_target("score")
     ('reciprocal rank of the first relevant image, mean over models (mean_rr)', 'score')
     """
-    words = readable_words(target) if measure_of(target) else target
+    words = readable_words(target) if get_measure(target) else target
     return target if words == target else f"{words} ({target})"
 
 
@@ -124,10 +124,10 @@ class Answerer:
         predictor.explain([])  # refused before anything is typed
         self.predictor = predictor
 
-    def explained(self) -> list[str]:
+    def list_targets(self) -> list[str]:
         """Return the targets that can be explained, the first by default.
 
-        >>> Answerer(Predictor.from_pretrained("static")).explained()
+        >>> Answerer(Predictor.from_pretrained("static")).list_targets()
         ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
         """
         return list(main_targets(self.predictor))
@@ -137,7 +137,7 @@ class Answerer:
 
         Args:
             text: What was typed or pasted.
-            target: What is explained; the first of `explained` if left out.
+            target: What is explained; the first of `list_targets` if left out.
 
         Raises:
             PredictorError: As `read_pasted`, or the target is not predicted.
@@ -158,15 +158,15 @@ class Answerer:
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
-            "far_means": self.predictor.far_means,
-            "direction": self.predictor.direction if self.predictor.one_score else "",
+            "domain_note": self.predictor.domain_note,
+            "direction": self.predictor.direction if self.predictor.is_scalar else "",
         }
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._cards(prompts, columns, verdicts, target or self.explained()[0])
+            facts |= self._cards(prompts, columns, verdicts, target or self.list_targets()[0])
         else:
-            facts |= _listed(columns, verdicts, self.explained())
+            facts |= _list_data(columns, verdicts, self.list_targets())
         return render_page(Path(__file__).with_name(name), **facts)
 
     def _cards(
@@ -186,7 +186,7 @@ class Answerer:
             {
                 "prompt": visible(explanation.prompt),
                 "verdict": verdicts[row] if verdicts else None,
-                "far": bool(columns.get("far", [False] * len(prompts))[row]),
+                "out_of_domain": bool(columns.get("out_of_domain", [False] * len(prompts))[row]),
                 "ignored": visible(unsaid[row]),
                 "groups": _groups(columns, row),
                 "words": explanation.as_html() if explanation.changes else "",
@@ -194,23 +194,23 @@ class Answerer:
             }
             for row, explanation in enumerate(explained)
         ]
-        measures = list(filter(None, map(measure_of, sort_targets(filter(measure_of, columns)))))
+        measures = list(filter(None, map(get_measure, sort_targets(filter(get_measure, columns)))))
         limits = [measure.limits for measure in measures if measure.limits]
         return {
             "cards": cards,
             "abouts": dict.fromkeys((measure.title, measure.about) for measure in measures),
             "has_zero": any(low < 0 for low, _ in limits),
-            "target": called(target),
+            "target": describe_target(target),
             "note": NOTE,
         }
 
 
 def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:
     """Return the bars of a prompt by measure."""
-    names = [column for column in columns if measure_of(column) or column == "score"]
+    names = [column for column in columns if get_measure(column) or column == "score"]
     bars_of: dict[str, list[Bar]] = {}
     for name in sort_targets(names):
-        measure = measure_of(name)
+        measure = get_measure(name)
         bars_of.setdefault(measure.title if measure else name, []).append(_bar(columns, name, row))
     return [
         {"title": title, "bars": bars, "limits": bars[0].limits} for title, bars in bars_of.items()
@@ -220,7 +220,7 @@ def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, An
 def _bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
     value, limits = columns[name][row], known_range(name)
     deviation = columns.get(f"{name}_deviation", [None] * (row + 1))[row]
-    words = readable_words(name) if measure_of(name) else ""
+    words = readable_words(name) if get_measure(name) else ""
     if value is None or deviation is None:
         return Bar(name, words, value, None, None, limits)
     low, high = value - Z90 * deviation, value + Z90 * deviation
@@ -229,12 +229,12 @@ def _bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
     return Bar(name, words, value, low, high, limits)
 
 
-def _listed(
+def _list_data(
     columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the template of a list is filled with: its first rows as a sortable table."""
     count = min(MOST_LISTED, len(columns["prompt"]))
-    far = columns.get("far", [False] * count)[:count]
+    far = columns.get("out_of_domain", [False] * count)[:count]
     if verdicts:
         table = PromptVerdicts(verdicts[:count]).as_html(sortable=True)
     else:
@@ -242,7 +242,7 @@ def _listed(
         rows = [
             (
                 visible(prompt) + (" (far)" if is_far else ""),
-                *(BarCell.of(bar.value, bar.limits, "{:.3f}") for bar in some),
+                *(BarCell.make(bar.value, bar.limits, "{:.3f}") for bar in some),
             )
             for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)
         ]

@@ -10,14 +10,14 @@ from typing import Any
 import pqpp_hub
 from pqpp_files.extras import needing
 from pqpp_files.names import is_repository_id
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.space import (
     SDK_VERSION,
-    app_of,
     blank_page,
-    said_here,
+    make_app,
+    make_status,
     serve_page,
     space_files,
     telling,
@@ -28,7 +28,7 @@ from pqpp_models.demo.answer import (
     MOST_PROMPTS,
     SIDE_BY_SIDE,
     Answerer,
-    called,
+    describe_target,
 )
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
@@ -67,20 +67,20 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
-    choices = answerer.explained()
+    choices = answerer.list_targets()
     ask = telling(answerer.html)
 
     def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else ask(text, target)
 
     with blank_page("pqpp: how well will this prompt do?") as page:
-        gradio.Markdown(_ABOUT.format(name=predictor.called))
+        gradio.Markdown(_ABOUT.format(name=predictor.title))
         box = gradio.Textbox(
             label="Prompts", info=_INFO, placeholder=_EXAMPLE, lines=3, max_lines=12, elem_id="box"
         )
         gradio.HTML(_FILE, elem_id="open")
         target = gradio.Radio(
-            [(called(name), name) for name in choices],
+            [(describe_target(name), name) for name in choices],
             value=choices[0],
             label="Explain this target",
             elem_id="explain",
@@ -88,7 +88,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         with gradio.Row():
             button = gradio.Button("Predict", variant="primary", elem_id="ask")
             link = gradio.Button("Copy the link to these prompts", elem_id="link")
-        said = said_here()
+        said = make_status()
         answer = gradio.HTML(elem_id="answer")
         gradio.on(
             [button.click, box.submit],
@@ -181,7 +181,7 @@ def push_space(
     if not is_repository_id(repo_id):
         raise pqpp_hub.HubError(f"{repo_id!r} is not a valid Space name; write OWNER/NAME")
     is_known = name in PREDICTORS or folder is not None
-    if not is_known and (expanded(name).exists() or not is_repository_id(name)):
+    if not is_known and (expand(name).exists() or not is_repository_id(name)):
         raise pqpp_hub.HubError(
             f"a Space cannot read {name} on this machine; push both: pqpp models push {name} "
             f"OWNER/REPOSITORY --space {repo_id}"
@@ -209,7 +209,7 @@ def predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
         <BLANKLINE>
         serve_demo("static")
     """
-    predictor = shown_predictor(folder or name)
+    predictor = load_predictor(folder or name)
     _, needs = NOTES.get(predictor.name, ("", ""))
     card = render_card(
         "spaces/predictor",
@@ -220,10 +220,10 @@ def predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
         sdk_version=SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return space_files(card, app_of("pqpp_models.demo", "serve_demo", name), *extras)
+    return space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
 
 
-def shown_predictor(name: str) -> Predictor:
+def load_predictor(name: str) -> Predictor:
     """Return a predictor that the page can show.
 
     Args:
@@ -233,7 +233,7 @@ def shown_predictor(name: str) -> Predictor:
         PredictorError: It needs more than texts, or there is none.
 
     Example:
-        >>> shown_predictor("static").called
+        >>> load_predictor("static").title
         'static'
     """
     predictor = Predictor.from_pretrained(name)

@@ -29,7 +29,7 @@ class EndpointHandler:
         """Return a mapping of targets to values for each prompt, None for a blank one."""
         inputs, targets = data["inputs"], (data.get("parameters") or {}).get("targets")
         prompts = [inputs] if isinstance(inputs, str) else inputs
-        names = self.predictor.columns_for(targets)
+        names = self.predictor.get_columns(targets)
         values = self.predictor.predict(prompts, targets).tolist()
         # JSON has no NaN, which alone differs from itself.
         return [

@@ -101,7 +101,7 @@ class Explanation:
         parts = [
             Markup("{}").format(visible(text, "\n\t"))
             if change is None
-            else mark.format(_colour_of(self.strength(change)), visible(text), change)
+            else mark.format(_get_colour(self.strength(change)), visible(text), change)
             for text, change in self.pieces()
         ]
         return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
@@ -123,7 +123,7 @@ class Explanation:
         return {"target": self.target, "changes": [one._asdict() for one in self.changes]}
 
 
-def _colour_of(strength: float) -> str:
+def _get_colour(strength: float) -> str:
     end = _RAISES if strength > 0 else _LOWERS
     mixed = (round(n + abs(strength) * (e - n)) for n, e in zip(_PAPER, end, strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)

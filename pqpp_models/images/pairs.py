@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_datasets.target_columns import PQPP_TARGETS, is_mean, measure_of
+from pqpp_datasets.target_columns import PQPP_TARGETS, get_measure, is_mean
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import Limits, target_limits
@@ -39,35 +39,35 @@ ANY = ""
 """The model of images under `images`, which is not told."""
 
 
-def task_of(column: str) -> str | None:
+def get_task(column: str) -> str | None:
     """Return the task of a target, `generation` or `retrieval`; None for another column.
 
     Example:
-        >>> task_of("flux_rating"), task_of("siglip_p5"), task_of("prompt")
+        >>> get_task("flux_rating"), get_task("siglip_p5"), get_task("prompt")
         ('generation', 'retrieval', None)
     """
-    measure = measure_of(column)
+    measure = get_measure(column)
     return measure.task if measure else None
 
 
-_OF_PQPP = [(one.rpartition("_")[0], task_of(one)) for one in PQPP_TARGETS if not is_mean(one)]
+_OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if not is_mean(one)]
 
 
 @functools.lru_cache(maxsize=256)
-def models_of(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
+def find_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
     """Return the models whose images rows hold for a task, PQPP's first, then by name.
 
     A row may hold images of both tasks. Those of a model are of the other task if the row has a
     target of that task for it and none of this one, or if PQPP knows it so.
 
     Example:
-        >>> models_of(("prompt", "flux_images", "clip_images", "sdxl_images"), "generation")
+        >>> find_models(("prompt", "flux_images", "clip_images", "sdxl_images"), "generation")
         ('sdxl', 'flux')
-        >>> models_of(("siglip_images", "siglip_p10", "flux_images", "flux_hbpp"), "retrieval")
+        >>> find_models(("siglip_images", "siglip_p10", "flux_images", "flux_hbpp"), "retrieval")
         ('siglip',)
     """
     there = {name.removesuffix("_images") for name in columns if name.endswith("_images")}
-    pairs = [(name.rpartition("_")[0], task_of(name)) for name in columns if task_of(name)]
+    pairs = [(name.rpartition("_")[0], get_task(name)) for name in columns if get_task(name)]
     pairs += [(name.removesuffix("_relevance"), "retrieval") for name in columns if "_rel" in name]
     known = {*pairs, *_OF_PQPP}
     of_task = {model for model, its in known if its == task}
@@ -127,7 +127,7 @@ def read_pairs(
     pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
         before = len(pairs)
-        for model in (*models_of(tuple(row), task), ANY):
+        for model in (*find_models(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
             images = images[:first_k] if task == "retrieval" else images
             labels = _labels(row, model, task, len(images), f"{model or 'mean'}_{measure}", limits)
@@ -196,7 +196,7 @@ def performance(
 
     def value(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
         rows, ranks, n = pairs.row[model], pairs.rank[model], len(pairs.prompts)
-        if task_of(target) == "generation":
+        if get_task(target) == "generation":
             (low,), (high,) = target_limits([target], limits)
             return np.clip((high - low) * _means(scores[model], rows, n) + low, low, high)
         relevance = scores[model]

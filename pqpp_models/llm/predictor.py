@@ -22,7 +22,7 @@ from pqpp_backbones.chat.chat import Chat, Reply, Request
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.errors import ServiceError
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.target_columns import get_measure
 from pqpp_hub.card import render_card
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
@@ -153,7 +153,7 @@ class LlmPredictor(Predictor):
             "data": data,
             "training": {"prompts": len(texts), "cross_validation": figures},
         }
-        fitted.was_fitted_to(prompts, array, targets)
+        fitted.record_fit(prompts, array, targets)
         fitted.record = replace(fitted.record, means=())  # each is asked for by itself
         return fitted
 
@@ -170,7 +170,7 @@ class LlmPredictor(Predictor):
 
     def answer(self, read: Sequence[Any], targets: Any = None, *how: Any, **more: Any) -> Uncertain:
         """See `Predictor.answer`; raise before the start if it would cost more than is allowed."""
-        columns = self.columns_for(targets)
+        columns = self.get_columns(targets)
         asked = {(text, target) for text in read if text.strip() for target in columns}
         self.chat.plan(self._request(*pair) for pair in asked if pair not in self._told)
         return super().answer(read, columns, *how, **more)
@@ -199,7 +199,7 @@ class LlmPredictor(Predictor):
 
         Examples are some that spread over the levels, then those nearest.
         """
-        measure, levels, key = measure_of(target), self._levels[target], normalise(prompt)
+        measure, levels, key = get_measure(target), self._levels[target], normalise(prompt)
         scores = np.zeros(len(levels))
         for word in _words(key):
             places = self._places.get(word, [])

@@ -21,7 +21,7 @@ from pqpp_backbones.checkpoint import (
     read_tensors,
 )
 from pqpp_backbones.errors import ModelError
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_file import read_texts
 
@@ -30,13 +30,13 @@ _LONGEST_TEXT = 2000
 _FREQUENCIES = ("document_frequency", "collection_frequency")
 
 
-def terms_of(text: str) -> list[str]:
+def split_terms(text: str) -> list[str]:
     """Split a text into its terms: lower-case words and numbers, without marks, in order.
 
     Compatibility forms are unified (Unicode NFKC), a typographic apostrophe is a plain one.
     Only the first 2,000 characters count.
 
-    >>> terms_of("Two dogs: the BIG one’s brown!")
+    >>> split_terms("Two dogs: the BIG one’s brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
     """
     text = text[:_LONGEST_TEXT]
@@ -99,7 +99,7 @@ class CaptionStatistics:
         often: defaultdict[str, Counter[int]] = defaultdict(Counter)
         holders: defaultdict[str, list[int]] = defaultdict(list)
         for text in texts:
-            counts = Counter(terms_of(text))
+            counts = Counter(split_terms(text))
             for term, times in counts.items():
                 often[term][times] += 1
                 if postings:
@@ -127,7 +127,7 @@ class CaptionStatistics:
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)
 
-    def documents(self, place: int) -> NDArray[np.int64]:
+    def documents(self, index: int) -> NDArray[np.int64]:
         """Return the numbers of the captions that hold the term at a place, ascending.
 
         Raises:
@@ -139,7 +139,7 @@ class CaptionStatistics:
                 "avg_pmi or query_scope"
             )
         starts, documents = self._postings
-        return documents[starts[place] : starts[place + 1]]
+        return documents[starts[index] : starts[index + 1]]
 
     def state(self, postings: bool = True) -> tuple[dict[str, Any], Tensors]:
         """Return what is saved: a configuration and arrays, with the postings where there are."""
@@ -196,8 +196,8 @@ def open_statistics(path: str) -> CaptionStatistics:
         ModelError: the folder holds none.
         FileError: the text cannot be read.
     """
-    place = expanded(path)
-    if place.is_dir():
-        config = read_config(place)
-        return CaptionStatistics.from_state(place, config, read_tensors(place, config))
-    return CaptionStatistics.from_texts(read_texts(str(place), "caption"), postings=True)
+    target = expand(path)
+    if target.is_dir():
+        config = read_config(target)
+        return CaptionStatistics.from_state(target, config, read_tensors(target, config))
+    return CaptionStatistics.from_texts(read_texts(str(target), "caption"), postings=True)

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from pqpp_files.extras import needing
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.measure import Evidence, measures_of
+from pqpp_models.measures.measure import Evidence, to_measures
 from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -91,17 +91,17 @@ class EgoNetworks:
 
     def prepare(self, words: Iterable[str]) -> None:
         """Find the neighbours for the networks of many words at once: faster, else the same."""
-        level = {at for word in words if (at := self.vectors.place(word)) is not None}
+        level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._neighbours(sorted(level), {})
             level = {other for others, _ in near.values() for other in others.tolist()}
 
     def _neighbours(
-        self, places: Sequence[int], joined: Mapping[int, float]
+        self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
         """Return the neighbours of places, and how similar they are."""
-        near = {place: self._near[place] for place in places if place in self._near}
-        for place, similar in self.vectors.blocks([at for at in places if at not in near]):
+        near = {place: self._near[place] for place in indices if place in self._near}
+        for place, similar in self.vectors.blocks([at for at in indices if at not in near]):
             similar[place] = -np.inf
             limit = self._beta * (float(similar.max()) if self._relative else joined[place])
             others = np.flatnonzero((similar >= limit) & (similar > 0))
@@ -117,7 +117,7 @@ class EgoNetworks:
 
         graph = Graph()
         graph.add_node(word)
-        ego = self.vectors.place(word)
+        ego = self.vectors.get_index(word)
         if ego is None:
             return graph
         names = self.vectors.words
@@ -140,7 +140,7 @@ class EgoNetworks:
     def value(self, word: str, measure: Callable[[Any, str], float]) -> float:
         """Return a measure of the network around a word."""
         # All words without a vector stand alone: they take no memory.
-        key = (None if self.vectors.place(word) is None else word, measure)
+        key = (None if self.vectors.get_index(word) is None else word, measure)
         if key not in self._values:
             self._values[key] = float(measure(self.graph(word), word))
         return self._values[key]
@@ -182,7 +182,7 @@ EVIDENCE = Evidence(
     opened=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
     state=EgoNetworks.state,
     load=EgoNetworks.from_state,
-    told=lambda networks: (
+    describe=lambda networks: (
         f"{len(networks.vectors.words):,} word vectors, whose licence is that of their source; "
         + ", ".join(f"{name} {value}" for name, value in networks.settings.items())
     ),
@@ -243,7 +243,7 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
     "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
     "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
 }
-MEASURES = measures_of(
+MEASURES = to_measures(
     {name: partial(of_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.measures import nltk_resources
-from pqpp_models.measures.measure import measures_of
+from pqpp_models.measures.measure import to_measures
 
 CONJUNCTIONS = frozenset(["for", "and", "nor", "but", "or", "yet", "so"])
 _PREPOSITIONS = """
@@ -101,7 +101,7 @@ _FEATURES: dict[str, Callable[[str], float]] = {
     "conjunction_ratio": _share(lambda word: word.lower() in CONJUNCTIONS),
     "preposition_ratio": _share(lambda word: word.lower() in PREPOSITIONS),
 }
-MEASURES = measures_of({name: partial(_of_each, one) for name, one in _FEATURES.items()})
+MEASURES = to_measures({name: partial(_of_each, one) for name, one in _FEATURES.items()})
 """The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
 ``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
 A prompt without words has 0.0 everywhere. Only what a feature needs is loaded: no tagger runs for

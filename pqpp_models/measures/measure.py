@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
         opened: returns the one of a path.
         state: returns its configuration and its arrays.
         load: returns it from a checkpoint's folder, configuration and arrays.
-        told: returns what a card tells of it.
+        describe: returns what a card tells of it.
         licence: of what is saved.
     """
 
@@ -30,10 +30,10 @@ class Evidence(NamedTuple):
     opened: Callable[[str], Any]
     state: Callable[[Any], tuple[dict[str, Any], dict[str, Any]]]
     load: Callable[[Path, Mapping[str, Any], dict[str, Any]], Any]
-    told: Callable[[Any], str]
+    describe: Callable[[Any], str]
     licence: str = "apache-2.0"
 
-    def named(self) -> Any:
+    def load_named(self) -> Any:
         """Return the one that the variable names.
 
         Raises:
@@ -53,7 +53,7 @@ class Measure(NamedTuple):
 
     Attributes:
         compute: the function of rows or prompts, the evidence and the options: a value a row.
-        higher: whether a higher value speaks for an ``"easier"`` or a ``"harder"`` prompt, or
+        higher_is: whether a higher value speaks for an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``. Of prompts and captions PQPP decides: easier or harder is what at least
             two of its three mean targets say on the validation split of v1.0 (p < .01), and none
             the other way. Of result lists the source decides: PQPP has none.
@@ -66,7 +66,7 @@ class Measure(NamedTuple):
     """
 
     compute: Callable[..., Any]
-    higher: str
+    higher_is: str
     about: str
     source: str
     nltk: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Measure(NamedTuple):
 _TOLD = read_json(Path(__file__).with_name("measures.json"))
 
 
-def measures_of(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
+def to_measures(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
     """Return functions as measures, with what `measures.json` tells of each.
 
     Args:

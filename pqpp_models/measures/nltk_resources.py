@@ -39,7 +39,7 @@ def _resource(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
                 try:
                     return load()
                 except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-                    raise PredictorError(_explained(name, error)) from None
+                    raise PredictorError(_explain(name, error)) from None
 
         return loaded
 
@@ -98,7 +98,7 @@ def tagger() -> Any:
     return PerceptronTagger(lang="eng")
 
 
-def _explained(resource: str, error: Exception) -> str:
+def _explain(resource: str, error: Exception) -> str:
     refused = _REFUSED.search(str(error))
     if refused:
         return (

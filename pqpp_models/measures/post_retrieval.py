@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
-from pqpp_models.measures.caption_statistics import CaptionStatistics, terms_of
-from pqpp_models.measures.measure import measures_of
+from pqpp_models.measures.caption_statistics import CaptionStatistics, split_terms
+from pqpp_models.measures.measure import to_measures
 from pqpp_models.measures.pre_retrieval import COUNTS
 
 Scores = NDArray[np.float64]
@@ -47,8 +47,8 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     >>> nqc([3.0, 1.0, 0.0, 0.0], k=2, collection_score=-2.0)
     0.5
     """
-    ranked = _ranked(scores)
-    return _over(_variance(ranked[:k]) ** 0.5, _of_collection(ranked, collection_score))
+    ranked = _sort(scores)
+    return _divide(_variance(ranked[:k]) ** 0.5, _of_collection(ranked, collection_score))
 
 
 def wig(
@@ -68,7 +68,7 @@ def wig(
     >>> wig([4.0, 2.0, 0.0], query_length=4, k=2, collection_score=1.0)
     1.0
     """
-    ranked = _ranked(scores)
+    ranked = _sort(scores)
     gain = ranked[:k].mean() - _of_collection(ranked, collection_score)
     return float(gain / np.sqrt(query_length))
 
@@ -92,7 +92,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     >>> smv([2.0, 2.0, 1.0], k=2), round(smv([3.0, 1.0], collection_score=1.0), 4)
     (0.0, 0.9548)
     """
-    ranked = _ranked(scores)
+    ranked = _sort(scores)
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
@@ -101,7 +101,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
         )
     # Equal scores leave a mean that is off by rounding: they have no variance at all.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
-    return _over(magnitude, _of_collection(ranked, collection_score))
+    return _divide(magnitude, _of_collection(ranked, collection_score))
 
 
 def sigma_max(scores: ArrayLike) -> float:
@@ -119,7 +119,7 @@ def sigma_max(scores: ArrayLike) -> float:
     >>> sigma_max([4.0, 0.0, 0.0, 0.0])
     2.0
     """
-    ranked = _ranked(scores)
+    ranked = _sort(scores)
     # Taken from the best score, so that a large common offset costs no precision.
     apart, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
     means = np.cumsum(apart) / ranks
@@ -147,7 +147,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     >>> n_sigma([4.0, 2.0, 1.0], query_length=1)
     1.0
     """
-    ranked = _ranked(scores)
+    ranked = _sort(scores)
     if ranked[0] <= 0:
         raise PredictorError(
             f"the best score is {ranked[0]:g}; a share of it needs scores above 0, such as 1 + "
@@ -171,7 +171,7 @@ def score_variation(scores: ArrayLike, k: int = 100) -> float:
     >>> score_variation([3.0, 1.0, 0.0], k=2)
     1.0
     """
-    return _variance(_ranked(scores)[:k])
+    return _variance(_sort(scores)[:k])
 
 
 def autocorrelation(
@@ -197,7 +197,7 @@ def autocorrelation(
     >>> round(autocorrelation([0.9, 0.8, 0.2, 0.1], vectors, neighbours=1), 2)
     0.96
     """
-    vectors, ranked = _top_vectors(scores, embeddings, k), _ranked(scores)[:k]
+    vectors, ranked = _top_vectors(scores, embeddings, k), _sort(scores)[:k]
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]
@@ -316,14 +316,14 @@ def clarity(
     >>> clarity(["cat"], [1.0], statistics, smoothing=1.0)
     1.0
     """
-    ranked = _ranked(scores)[:k]
+    ranked = _sort(scores)[:k]
     likelihood = np.exp(ranked - ranked[0])
     frequency = statistics.collection_frequency
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
     weights_sum = 0.0
-    for place, weight in zip(_best(scores, k), likelihood / likelihood.sum(), strict=True):
-        counts = Counter(terms_of(captions[place]))
+    for path, weight in zip(_best(scores, k), likelihood / likelihood.sum(), strict=True):
+        counts = Counter(split_terms(captions[path]))
         times = {int(term): counts[statistics.terms[term]] for term in statistics.find(counts)}
         length = sum(times.values())
         if length:
@@ -345,7 +345,7 @@ def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     return np.argsort(-values, kind="stable")[:k]
 
 
-def _ranked(scores: ArrayLike) -> Scores:
+def _sort(scores: ArrayLike) -> Scores:
     return np.asarray(scores, dtype=np.float64)[_best(scores)]
 
 
@@ -359,7 +359,7 @@ def _of_collection(scores: Scores, collection_score: float | None) -> float:
     return float(scores.mean()) if collection_score is None else collection_score
 
 
-def _over(value: float, collection_score: float) -> float:
+def _divide(value: float, collection_score: float) -> float:
     """Divide; 0 stays 0 whatever the divisor, another value over 0 is undefined (NaN)."""
     if value == 0:
         return 0.0
@@ -395,7 +395,7 @@ def _collection_score(row: _Row) -> dict[str, Any]:
 
 def _query_length(row: _Row) -> dict[str, Any]:
     # A prompt without terms counts as one term, so that nothing is divided by zero.
-    return {"query_length": max(len(terms_of(row["prompt"])), 1)}
+    return {"query_length": max(len(split_terms(row["prompt"])), 1)}
 
 
 def _on_rows(
@@ -422,7 +422,7 @@ def _on_rows(
 
 
 MEASURES = {
-    **measures_of(
+    **to_measures(
         {
             "nqc": _on_rows(nqc, "scores", more=[_collection_score]),
             "wig": _on_rows(wig, "scores", more=[_collection_score, _query_length]),
@@ -436,6 +436,6 @@ MEASURES = {
             "query_drift": _on_rows(query_drift, "results", "perturbed"),
         }
     ),
-    **measures_of({"clarity": _on_rows(clarity, "captions", "scores")}, evidence=COUNTS),
+    **to_measures({"clarity": _on_rows(clarity, "captions", "scores")}, evidence=COUNTS),
 }
 """The measures; each takes rows, the evidence and its options."""

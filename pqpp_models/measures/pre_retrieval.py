@@ -39,8 +39,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics, terms_of
-from pqpp_models.measures.measure import Evidence, measures_of
+from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics, split_terms
+from pqpp_models.measures.measure import Evidence, to_measures
 
 Values = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def query_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
     >>> query_terms("A cat, a cat, a unicorn", statistics).times.tolist()
     [3.0, 2.0]
     """
-    counts = Counter(terms_of(prompt))
+    counts = Counter(split_terms(prompt))
     known = [term for term in counts if len(statistics.find([term]))]
     places = statistics.find(known)
     return QueryTerms(
@@ -134,7 +134,7 @@ def pmi(query: QueryTerms) -> Values:
     return np.array(information, dtype=np.float64)
 
 
-def _over(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], Values]):
+def _aggregate(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], Values]):
     def measure(query: QueryTerms) -> float:
         of_terms = values(query)
         return float(aggregate(of_terms)) if len(of_terms) else 0.0
@@ -151,7 +151,7 @@ def _evidence(postings: bool) -> Evidence:
         opened=open_statistics,
         state=lambda statistics: statistics.state(postings),
         load=CaptionStatistics.from_state,
-        told=lambda statistics: (
+        describe=lambda statistics: (
             f"counts of {len(statistics.terms):,} terms over {statistics.n_documents:,} captions, "
             "and no caption's text"
         ),
@@ -179,26 +179,26 @@ def of_prompts(
 
 
 _OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {
-    "avg_idf": _over(np.mean, idf),
-    "max_idf": _over(np.max, idf),
-    "sum_idf": _over(np.sum, idf),
-    "std_idf": _over(np.std, idf),
-    "avg_ictf": _over(np.mean, ictf),
-    "avg_scq": _over(np.mean, scq),
-    "max_scq": _over(np.max, scq),
-    "sum_scq": _over(np.sum, scq),
-    "avg_var": _over(np.mean, var),
-    "max_var": _over(np.max, var),
-    "sum_var": _over(np.sum, var),
+    "avg_idf": _aggregate(np.mean, idf),
+    "max_idf": _aggregate(np.max, idf),
+    "sum_idf": _aggregate(np.sum, idf),
+    "std_idf": _aggregate(np.std, idf),
+    "avg_ictf": _aggregate(np.mean, ictf),
+    "avg_scq": _aggregate(np.mean, scq),
+    "max_scq": _aggregate(np.max, scq),
+    "sum_scq": _aggregate(np.sum, scq),
+    "avg_var": _aggregate(np.mean, var),
+    "max_var": _aggregate(np.max, var),
+    "sum_var": _aggregate(np.sum, var),
     "scs": scs,
 }
 _OF_POSTINGS: dict[str, Callable[[QueryTerms], float]] = {
     "query_scope": query_scope,
-    "avg_pmi": _over(np.mean, pmi),
-    "max_pmi": _over(np.max, pmi),
+    "avg_pmi": _aggregate(np.mean, pmi),
+    "max_pmi": _aggregate(np.max, pmi),
 }
 MEASURES = {
-    **measures_of({n: partial(of_prompts, m) for n, m in _OF_COUNTS.items()}, evidence=COUNTS),
-    **measures_of({n: partial(of_prompts, m) for n, m in _OF_POSTINGS.items()}, evidence=POSTINGS),
+    **to_measures({n: partial(of_prompts, m) for n, m in _OF_COUNTS.items()}, evidence=COUNTS),
+    **to_measures({n: partial(of_prompts, m) for n, m in _OF_POSTINGS.items()}, evidence=POSTINGS),
 }
 """The measures; each takes prompts and the statistics of the collection that is searched."""

@@ -43,12 +43,12 @@ class MeasurePredictor(Predictor):
     """
 
     supervised = False
-    one_score = True
+    is_scalar = True
 
     def __init__(
         self, name: str, evidence: Any = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        self.name, self.evidence, self.measure = name, evidence, measure_called(name)
+        self.name, self.evidence, self.measure = name, evidence, find_measure(name)
         known = self.measure.options
         if other := [option for option in options or () if option not in known]:
             has = ", ".join(known) or "none"
@@ -56,7 +56,7 @@ class MeasurePredictor(Predictor):
         if evidence is None and self.measure.evidence is not None:
             raise PredictorError(f"{name} needs {self.measure.evidence.what}")
         self.options = {**known, **(options or {})}
-        self.higher = self.measure.higher
+        self.higher_is = self.measure.higher_is
         if self.measure.columns:
             self.inputs, self.chunk_size = "text+scores", 256
             columns = (COLUMN, *self.measure.columns)
@@ -91,31 +91,31 @@ class MeasurePredictor(Predictor):
             direction=self.direction,
             licence=evidence.licence if evidence else "apache-2.0",
             options=self.options,
-            holds=evidence.told(self.evidence) if evidence else "only these settings",
+            holds=evidence.describe(self.evidence) if evidence else "only these settings",
         )
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
         """Return the predictor of a measure, over the evidence that the environment names."""
-        evidence = measure_called(name).evidence
-        return cls(name, evidence.named() if evidence else None)
+        evidence = find_measure(name).evidence
+        return cls(name, evidence.load_named() if evidence else None)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Return a saved predictor with its options and its evidence."""
         name = config["predictor_type"]
-        measure = measure_called(name)
+        measure = find_measure(name)
         loaded = measure.evidence.load(folder, config, tensors) if measure.evidence else None
         return cls(name, loaded, config.get("options"))
 
 
-def measure_called(name: str) -> Measure:
+def find_measure(name: str) -> Measure:
     """Return the measure of a name.
 
     Raises:
         PredictorError: none has it.
 
-    >>> measure_called("avg_idf").about
+    >>> find_measure("avg_idf").about
     'mean rarity of the words'
     """
     known = {n: measure for family in _FAMILIES for n, measure in family.MEASURES.items()}

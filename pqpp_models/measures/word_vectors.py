@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 
 _BLOCK = 1 << 24
@@ -29,7 +29,7 @@ class WordVectors:
         PredictorError: there is no word, the shapes do not fit, or a value is not finite.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    >>> vectors.similarities([vectors.place("cat")]).tolist()
+    >>> vectors.similarities([vectors.get_index("cat")]).tolist()
     [[1.0, -1.0, 0.0]]
     """
 
@@ -54,21 +54,21 @@ class WordVectors:
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words)}
+        return {word: index for index, word in enumerate(self.words)}
 
-    def place(self, word: str) -> int | None:
-        """Return where a word stands, None if it is not there."""
+    def get_index(self, word: str) -> int | None:
+        """Return the index of a word, None if unknown."""
         return self._index.get(word)
 
-    def similarities(self, places: Iterable[int]) -> NDArray[np.float32]:
+    def similarities(self, indices: Iterable[int]) -> NDArray[np.float32]:
         """Return the cosines of some words with all words, shape ``(places, words)``."""
-        return self.array[list(places)] @ self.array.T
+        return self.array[list(indices)] @ self.array.T
 
-    def blocks(self, places: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    def blocks(self, indices: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """Yield each place with its cosines, in blocks that bound the memory."""
         size = max(_BLOCK // len(self.words), 1)
-        for start in range(0, len(places), size):
-            block = places[start : start + size]
+        for start in range(0, len(indices), size):
+            block = indices[start : start + size]
             yield from zip(block, self.similarities(block), strict=True)
 
 
@@ -83,18 +83,18 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     Raises:
         PredictorError: it cannot be read, or is in no such form.
     """
-    place = expanded(path)
+    target = expand(path)
     try:
-        return (_read_binary if place.suffix.lower() == ".bin" else _read_text)(place)
+        return (_read_binary if target.suffix.lower() == ".bin" else _read_text)(target)
     except OSError as error:
         raise PredictorError(
-            f"word vectors cannot be read from {place} ({error.strerror or 'unreadable'})"
+            f"word vectors cannot be read from {target} ({error.strerror or 'unreadable'})"
         ) from None
     except ValueError as error:
         if isinstance(error, ModelError):
-            raise PredictorError(f"{place}: {error}") from None
+            raise PredictorError(f"{target}: {error}") from None
         raise PredictorError(
-            f"{place} is not a file of word vectors ({type(error).__name__}); use word2vec's "
+            f"{target} is not a file of word vectors ({type(error).__name__}); use word2vec's "
             ".bin, or text as .vec or .txt"
         ) from None
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_backbones.checkpoint import CONFIG, FITTED_ROWS
 from pqpp_backbones.errors import ModelError
 from pqpp_files.foreign.arrays import load_tensors
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import normalise, read_ids, read_prompts
 
 KEY = "fitted_rows"
@@ -35,17 +35,17 @@ class FittedRows:
     hashes: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, rows: Any, scored: NDArray[np.bool_] | None = None) -> Self:
+    def from_rows(cls, rows: Any, scored: NDArray[np.bool_] | None = None) -> Self:
         """Return those of some rows; blank prompts are left out.
 
         Args:
             rows: as ``read_prompts`` takes them; a column ``prompt_id`` is read too.
             scored: one a row, which of them were fitted to; all if left out.
 
-        >>> len(FittedRows.of(["A red cat.", "a red  cat", "a dog", " "]))
+        >>> len(FittedRows.from_rows(["A red cat.", "a red  cat", "a dog", " "]))
         2
         """
-        hashes = _hashes_of(rows)
+        hashes = _hash_rows(rows)
         kept = hashes[:, 0] > 0 if scored is None else (hashes[:, 0] > 0) & scored
         return cls(np.unique(hashes[kept], axis=0))
 
@@ -58,10 +58,10 @@ class FittedRows:
     def among(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which of some rows are among these.
 
-        >>> FittedRows.of(["A red cat."]).among(["a dog", "a red cat"]).tolist()
+        >>> FittedRows.from_rows(["A red cat."]).among(["a dog", "a red cat"]).tolist()
         [False, True]
         """
-        texts, named = _hashes_of(rows).T
+        texts, named = _hash_rows(rows).T
         known, known_named = self.hashes.T
         same = np.isin(named, known_named) | np.isin(texts, known[known_named == 0])
         return (texts > 0) & np.where(named > 0, same, np.isin(texts, known))
@@ -71,7 +71,7 @@ class FittedRows:
         from safetensors.numpy import save
 
         content = save({_TENSOR: np.ascontiguousarray(self.hashes)})
-        return {"rows": len(self), "sha256": sha256_of_parts([content])}, content
+        return {"rows": len(self), "sha256": hash_parts([content])}, content
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
@@ -86,7 +86,7 @@ class FittedRows:
         path = folder / FITTED_ROWS
         try:
             content = path.read_bytes()
-            if sha256_of_parts([content]) != facts["sha256"]:
+            if hash_parts([content]) != facts["sha256"]:
                 raise ValueError("its sha256 differs")
             hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
@@ -99,21 +99,21 @@ class FittedRows:
         return cls(hashes)
 
 
-def _hashes_of(rows: Any) -> NDArray[np.uint64]:
+def _hash_rows(rows: Any) -> NDArray[np.uint64]:
     """Return the hashes of each row in their order; both are 0 where a prompt is blank."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
     hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
-    for place, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
+    for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
         text = normalise(prompt)
         if text:
             lasting = name if name is not None and _LASTING.fullmatch(name) else None
-            named = 0 if lasting is None else _hash_of(f"{lasting}\0{text}")
-            hashes[place] = _hash_of(text), named
+            named = 0 if lasting is None else _hash_text(f"{lasting}\0{text}")
+            hashes[index] = _hash_text(text), named
     return hashes
 
 
-def _hash_of(text: str) -> int:
-    return int(sha256_of_parts([text])[:16], 16) or 1
+def _hash_text(text: str) -> int:
+    return int(hash_parts([text])[:16], 16) or 1
 
 
 _PREFIX = "mean_"
@@ -121,12 +121,12 @@ _TOLERANCE = 0.01
 """Scores that were rounded to two digits don't fit exactly: a hundredth of the mean's range."""
 
 
-def parts_of_mean(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
+def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     """Return the targets whose mean another one is; none if it is no mean of two or more.
 
-    >>> parts_of_mean("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
+    >>> find_mean_parts("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')
-    >>> parts_of_mean("mean_rr", ["clip_rr", "mean_rr"])
+    >>> find_mean_parts("mean_rr", ["clip_rr", "mean_rr"])
     ()
     """
     if not mean.startswith(_PREFIX):
@@ -136,7 +136,7 @@ def parts_of_mean(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
     return parts if len(parts) > 1 else ()
 
 
-def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
+def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
     """Return the targets that are the mean of their parts in every row that has all of them.
 
     A mean that somebody weighted otherwise is a target of its own. So is one that no row shows.
@@ -145,15 +145,15 @@ def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
         targets: the names of the columns.
         values: true values, shape ``(rows, targets)``, NaN where there is none.
 
-    >>> means_in(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
+    >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
     ('mean_rr',)
-    >>> means_in(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
+    >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.9]])
     ()
     """
     array = np.asarray(values, dtype=np.float64).reshape(-1, len(targets))
     means = []
     for column, target in enumerate(targets):
-        parts = [targets.index(part) for part in parts_of_mean(target, targets)]
+        parts = [targets.index(part) for part in find_mean_parts(target, targets)]
         known = ~np.isnan(array[:, [column, *parts]]).any(axis=1)
         if not parts or not known.any():
             continue
@@ -164,7 +164,7 @@ def means_in(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
     return tuple(means)
 
 
-def from_parts(
+def fill_means(
     values: NDArray[np.float64], targets: Sequence[str], means: Sequence[str]
 ) -> NDArray[np.float64]:
     """Return predictions in which some means are those of their parts.
@@ -174,12 +174,12 @@ def from_parts(
         targets: the names of the columns.
         means: of these what is computed; those whose parts are no columns stay.
 
-    >>> from_parts(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
+    >>> fill_means(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
     array([[0.2, 0.4, 0.3]])
     """
     made = values.copy()
     for column, target in enumerate(targets):
-        parts = [targets.index(part) for part in parts_of_mean(target, targets)]
+        parts = [targets.index(part) for part in find_mean_parts(target, targets)]
         if target in means and parts:
             made[:, column] = values[:, parts].mean(axis=1)
     return made
@@ -227,7 +227,7 @@ class TrainingRecord:
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)
         targets = config.get("targets", [])
-        if not all(name in targets and parts_of_mean(name, targets) for name in means):
+        if not all(name in targets and find_mean_parts(name, targets) for name in means):
             raise ModelError(
                 f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "
                 f"means of others; {_REMEDY}"

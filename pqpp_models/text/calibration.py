@@ -81,7 +81,7 @@ class CalibratedPredictor(Predictor):
         """Return the standardised scores of all targets, and points like `reference_points`.
 
         Args:
-            prompts: what `texts_of` gave of them.
+            prompts: what `to_texts` gave of them.
         """
 
     def _beyond(self, text: str) -> str:
@@ -111,7 +111,7 @@ class CalibratedPredictor(Predictor):
     def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
-        texts = texts_of(prompts)
+        texts = to_texts(prompts)
         scores, points = self.raw_scores(texts)
         distance = np.zeros(len(texts))
         if doubts:
@@ -120,10 +120,10 @@ class CalibratedPredictor(Predictor):
         values = scores[:, columns] * fitted["slope"] + fitted["offset"]
         deviations = np.zeros_like(values)
         if doubts:
-            deviations = deviations_of(values, texts, distance, fitted)
+            deviations = get_deviations(values, texts, distance, fitted)
         known = np.ones(len(texts))
         if self.known_words is not None:
-            garbled = self.known_words.garbled(texts)
+            garbled = self.known_words.rate_garbled(texts)
             if isinstance(self.known_words, KnownWords):
                 for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
                     typed = prompt.text
@@ -137,7 +137,7 @@ class CalibratedPredictor(Predictor):
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         uncertain = Uncertain(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if doubts else ():
-            told = self.known_words.told(text) if self.known_words is not None else ""
+            told = self.known_words.describe(text) if self.known_words is not None else ""
             parts = filter(None, (prompt.not_read, told, self._beyond(text)))
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
@@ -155,8 +155,8 @@ class CalibratedPredictor(Predictor):
         return {**prefixed("calibration.", self.calibration), **known}
 
 
-def texts_of(prompts: Sequence[Prompt]) -> list[str]:
-    """Return what a text predictor reads of prompts: their contents in one spelling."""
+def to_texts(prompts: Sequence[Prompt]) -> list[str]:
+    """Return the normalised contents of prompts."""
     return [prompt.normalised for prompt in prompts]
 
 
@@ -192,7 +192,7 @@ def read_calibrated(
     }
 
 
-def deviations_of(
+def get_deviations(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
     """Return the deviations of predictions, in the targets' units, of prompts in plain English.
@@ -333,11 +333,11 @@ def calibrate_across_sources(
     """
     names = np.asarray(sources)
     goal, centred, weight = np.zeros((3, len(names)))
-    places = [np.flatnonzero(names == name) for name in sorted(set(sources))]
-    for rows in places:
+    indices = [np.flatnonzero(names == name) for name in sorted(set(sources))]
+    for rows in indices:
         goal[rows] = normal_scores(truths[rows])
         centred[rows] = scores[rows] - scores[rows].mean()
-        weight[rows] = len(names) / (len(rows) * len(places))
+        weight[rows] = len(names) / (len(rows) * len(indices))
     steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()

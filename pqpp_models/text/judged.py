@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqpp_models.text.arrays import Arrays, Floats, Singles, exact_product, on_grid
-from pqpp_models.text.reading.asking_less import log_asked
-from pqpp_models.text.reading.words import WordTables, difficulty_features, words_of
+from pqpp_models.text.reading.asking_less import compute_log_demand
+from pqpp_models.text.reading.words import WordTables, difficulty_features, to_words
 
 MOST_EXTREME = 4.0
 """Facts count for no more than so many deviations."""
 
 
-def facts_of(
+def compute_facts(
     texts: Sequence[str], vectors: Singles, scores: Singles, tables: WordTables
 ) -> list[Floats]:
     """Return what is read in normalised prompts, one block of columns a kind.
@@ -28,17 +28,17 @@ def facts_of(
         scores: what a network makes of them.
         tables: counts of words in captions.
     """
-    asked = np.array([log_asked(text) for text in texts])[:, None]
+    asked = np.array([compute_log_demand(text) for text in texts])[:, None]
     return [vectors, scores, difficulty_features(texts, tables), asked]
 
 
-def lengths_of(texts: Sequence[str]) -> Floats:
+def compute_lengths(texts: Sequence[str]) -> Floats:
     """Return the logs of numbers of words plus one, over that of ten words.
 
-    >>> lengths_of(["one two three four five six seven eight nine ten"]).tolist()
+    >>> compute_lengths(["one two three four five six seven eight nine ten"]).tolist()
     [0.0]
     """
-    return np.array([math.log1p(len(words_of(text))) - math.log(11) for text in texts])
+    return np.array([math.log1p(len(to_words(text))) - math.log(11) for text in texts])
 
 
 @dataclass(eq=False)
@@ -48,7 +48,8 @@ class JudgedModel:
     Attributes:
         mean, deviation: of each fact.
         slopes: by fact, what a deviation adds.
-        curve: of `lengths_of`: what its square and itself are multiplied by, and what is added.
+        curve: of `compute_lengths`: what its square and itself are multiplied by, and what is
+            added.
 
     >>> model = JudgedModel(np.ones(2), np.ones(2), np.array([1.0, -0.5]), np.array([0.0, 2, 0]))
     >>> model(np.array([[2.0, 3.0], [99.0, 1.0]]), np.array([0.0, 1.0])).tolist()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pqpp_backbones.checkpoint import Tensors
-from pqpp_backbones.foreign import building_within
+from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models.text.arrays import Singles, unit
@@ -95,7 +95,7 @@ class SentenceEncoder:
         return processor_files(self.tokenizer)
 
     @classmethod
-    def saved(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:
+    def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:
         """Return that of a checkpoint.
 
         Raises:
@@ -104,7 +104,7 @@ class SentenceEncoder:
         """
         with needing("a sentence encoder", "models"):
             from transformers import AutoTokenizer
-        with building_within(folder):
+        with limit_model_size(folder):
             model = rebuilt_encoder(facts["config"], arrays)
         tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
         return cls(str(facts["name"]), str(facts["revision"]), model, tokenizer)

@@ -40,12 +40,12 @@ from pqpp_models.text.calibration import (
     CalibratedPredictor,
     read_calibrated,
     read_targets,
-    texts_of,
+    to_texts,
 )
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
-from pqpp_models.text.judged import JudgedModel, facts_of, lengths_of
-from pqpp_models.text.reading.asking_less import asking_less
+from pqpp_models.text.judged import JudgedModel, compute_facts, compute_lengths
+from pqpp_models.text.reading.asking_less import simplify_prompt
 from pqpp_models.text.reading.words import WordTables, without_accents
 
 UNKNOWN_PIECE = "[UNK]"
@@ -121,10 +121,10 @@ def split_words(prompt: str) -> list[str]:
     text = prompt[:_MAX_CHARACTERS].lower()
     if text.isascii():
         return "".join(map(_ASCII.__getitem__, text.encode())).split()
-    return "".join(map(_spaced, without_accents(text))).split()
+    return "".join(map(_space_out, without_accents(text))).split()
 
 
-def _spaced(character: str) -> str:
+def _space_out(character: str) -> str:
     """Return a character as it is, or between blanks if it is a token of its own."""
     code = ord(character)
     category = unicodedata.category(character)
@@ -139,7 +139,7 @@ def _spaced(character: str) -> str:
     return character
 
 
-_ASCII = [_spaced(chr(code)) for code in range(128)]
+_ASCII = [_space_out(chr(code)) for code in range(128)]
 
 
 LINEAR = ("first", "second", "hidden", "scores", "point")
@@ -198,7 +198,7 @@ class StaticNetwork:
         """
         sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
         starts = range(0, len(encoded), _AT_ONCE)
-        parts = [self._pooled(encoded[start : start + _AT_ONCE]) for start in starts]
+        parts = [self._pool(encoded[start : start + _AT_ONCE]) for start in starts]
         pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
         hidden = np.maximum(self._linear("hidden", pooled), 0)
         scores, points = self._linear("scores", hidden), self._linear("point", hidden)
@@ -210,7 +210,7 @@ class StaticNetwork:
             scores[:, -added.shape[1] :] += added
         return scores, unit(points), pooled[:, sizes[0] : -1].copy(), hidden
 
-    def _pooled(self, encoded: Sequence[Sequence[int]]) -> Singles:
+    def _pool(self, encoded: Sequence[Sequence[int]]) -> Singles:
         """Return the phrases' means and maxima, the pieces' means and the logs of their counts."""
         ends = np.cumsum([0, *map(len, encoded)])
         distinct, own = np.unique(
@@ -224,7 +224,7 @@ class StaticNetwork:
         before, after = _neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
-        sums = self._convolved("first", products, before[first], own[first], after[first])
+        sums = self._convolve("first", products, before[first], own[first], after[first])
         phrases = _and_none(np.maximum(sums, 0))
         products = exact_product(phrases, self._kernels["second"])
         before, after = _neighbours(threes, ends)
@@ -234,7 +234,7 @@ class StaticNetwork:
             part = slice(at, at + _IN_CACHE)
             of = slice(ends[at], ends[min(at + _IN_CACHE, len(encoded))])
             starts = ends[:-1][part] - ends[at]
-            sums = self._convolved("second", products, before[of], threes[of], after[of])
+            sums = self._convolve("second", products, before[of], threes[of], after[of])
             longer = phrases[threes[of]] + np.maximum(sums, 0)
             parts = (
                 np.add.reduceat(longer, starts) / count[part],
@@ -248,7 +248,7 @@ class StaticNetwork:
     def _linear(self, layer: str, rows: Singles) -> Singles:
         return exact_product(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
-    def _convolved(self, layer: str, products: Singles, *places: NDArray[np.int64]) -> Singles:
+    def _convolve(self, layer: str, products: Singles, *places: NDArray[np.int64]) -> Singles:
         """Add up what each piece, the one before and the one after make of the layer's kernel.
 
         Args:
@@ -307,7 +307,7 @@ class StaticPredictor(CalibratedPredictor):
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
         no_easier_with_more: targets that asking for more never raises: their scores are the lowest
-            of those of the same prompt that asks for less (`asking_less`).
+            of those of the same prompt that asks for less (`simplify_prompt`).
         judged: what makes the score of `alignment`, in place of the network's.
 
     >>> predictor = StaticPredictor.from_shipped("static")
@@ -338,7 +338,7 @@ class StaticPredictor(CalibratedPredictor):
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)
         """
-        return self.network(self._encode(texts_of(self.read_rows(rows))))[1]
+        return self.network(self._encode(to_texts(self.read_rows(rows))))[1]
 
     def represent(self, rows: Any) -> tuple[Singles, ...]:
         """Return what a head for other targets can be fitted to.
@@ -350,7 +350,7 @@ class StaticPredictor(CalibratedPredictor):
         >>> points.shape, vectors.shape, hidden.shape
         ((1, 64), (1, 96), (1, 256))
         """
-        return self.network.layers(self._encode(texts_of(self.read_rows(rows))))[1:]
+        return self.network.layers(self._encode(to_texts(self.read_rows(rows))))[1:]
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.
@@ -358,16 +358,16 @@ class StaticPredictor(CalibratedPredictor):
         Those of `no_easier_with_more` are the lowest of all texts that ask for less.
         """
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
-        lower = [asking_less(prompt) if columns else (prompt,) for prompt in prompts]
+        lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
         pairs = zip(prompts, lower, strict=True)
         # Many have the same below them: "90 dogs" and "95 dogs".
         places = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
-        places = {text: place for place, text in enumerate(places)}
+        places = {text: index for index, text in enumerate(places)}
         scores, points, vectors, _ = self.network.layers(self._encode(list(places)))
         if self.judged is not None:
-            facts = facts_of([*places], vectors, scores, self.tables)
+            facts = compute_facts([*places], vectors, scores, self.tables)
             facts.append(np.zeros((len(places), 2)))  # what is no plain English is told apart
-            judged = self.judged(np.concatenate(facts, axis=1), lengths_of([*places]))
+            judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*places]))
             scores[:, self.targets.index(ALIGNMENT)] = judged
         own = [places[prompt] for prompt in prompts]
         found = scores[own].astype(np.float64)
@@ -407,7 +407,7 @@ class StaticPredictor(CalibratedPredictor):
     @classmethod
     def from_shipped(cls, name: str) -> Self:
         """Return a predictor that the package ships: `static`, or its build `static-train`."""
-        return registry.loaded_from(registry.SHIPPED / name)
+        return registry.load_folder(registry.SHIPPED / name)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from pqpp_backbones.checkpoint import Tensors
-from pqpp_backbones.foreign import building_within
+from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
@@ -22,7 +22,7 @@ from pqpp_models.text.calibration import (
     CalibratedPredictor,
     read_calibrated,
     read_targets,
-    texts_of,
+    to_texts,
 )
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import encoder_config, encoder_weights, rebuilt_encoder
@@ -69,7 +69,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
-        prompts = texts_of(self.read_rows(rows))
+        prompts = to_texts(self.read_rows(rows))
         return self._last_vectors(self._encode(prompts, [self.model.collection.last]))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -78,9 +78,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
         tuned = (tuned_logits(self.tuned, self.tokenizer, prompts) - shift) * scale
-        places = [self.targets.index(target) for target in self.tuned.config.targets]
+        indices = [self.targets.index(target) for target in self.tuned.config.targets]
         share = float(self.calibration["share"][0])
-        scores[:, places] = (1 - share) * scores[:, places] + share * tuned
+        scores[:, indices] = (1 - share) * scores[:, indices] + share * tuned
         return scores, self._last_vectors(encoded)
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
@@ -121,7 +121,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         with needing(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401
             from transformers import AutoTokenizer
-        with building_within(folder):
+        with limit_model_size(folder):
             registration.register()  # the fine-tuned one is a model of this package
             encoder, tuned = (
                 rebuilt_encoder(config[name], unprefixed(f"{name}.", tensors), name == "tuned")

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.training.reading import reading
-from pqpp_datasets.target_columns import distinct_targets, measure_of, targets_of
+from pqpp_datasets.target_columns import distinct_targets, get_measure, get_targets
 from pqpp_files.errors import PqppError
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID
-from pqpp_models.record.record import from_parts, means_in
+from pqpp_models.record.record import fill_means, find_means
 from pqpp_models.targets import Limits, target_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
@@ -37,7 +37,7 @@ class Rows:
         return len(self.prompts)
 
     @property
-    def identified(self) -> dict[str, list[Any]]:
+    def as_table(self) -> dict[str, list[Any]]:
         """The prompts as a table, with their ids where the dataset has any."""
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
@@ -59,7 +59,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import load_benchmark
-    from pqpp_datasets.own_benchmark.images import add_kept_images
+    from pqpp_datasets.own_benchmark.images import add_saved_images
 
     is_ours = recipe.dataset in BENCHMARKS
     options = image_options(recipe) if images and is_ours else {}
@@ -70,7 +70,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     with reading(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
-            table = add_kept_images(table, recipe.dataset, recipe.image_dir)
+            table = add_saved_images(table, recipe.dataset, recipe.image_dir)
     if recipe.source is not None:  # the paper's Tables 6, 7 and 9 train on one
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
@@ -80,7 +80,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
-    known = targets_of(table.features)
+    known = get_targets(table.features)
     recipe.targets = recipe.targets or list(distinct_targets(known))
     if not recipe.targets:
         raise PqppError(
@@ -138,7 +138,7 @@ def _targets(
             raise PqppError(
                 f"{name} in {split} is from {lowest:g} to {highest:g}; allowed: {low:g} to {high:g}"
             )
-        measure = measure_of(name)
+        measure = get_measure(name)
         if measure is None or measure.transform == "observed":
             own_limits[name] = ends = known.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
@@ -167,7 +167,7 @@ def sha256_of_rows(rows: Rows) -> str:
         64
     """
     targets = np.ascontiguousarray(rows.targets, dtype="<f8").tobytes()
-    return sha256_of_parts([*(f"{prompt}\0" for prompt in rows.prompts), targets])
+    return hash_parts([*(f"{prompt}\0" for prompt in rows.prompts), targets])
 
 
 def correlations(
@@ -208,5 +208,5 @@ def scaled_correlations(
         1.0
     """
     predicted = unscale_targets(scores, targets, training.limits)
-    predicted = from_parts(predicted, targets, means_in(targets, training.targets))
+    predicted = fill_means(predicted, targets, find_means(targets, training.targets))
     return correlations(predicted, validation.targets, targets)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
-from pqpp_datasets.target_columns import distinct_targets, targets_of
+from pqpp_datasets.target_columns import distinct_targets, get_targets
 from pqpp_files.options.option import Options, option
 from pqpp_models.targets import resolve_targets
 
@@ -30,7 +30,7 @@ class TargetOptions(Options):
         dataset = getattr(self, "dataset", "pqpp")
         listed = BENCHMARKS.get(getattr(self, "subset", None) or dataset)
         if listed is not None and (dataset == "pqpp" or dataset in BENCHMARKS):
-            self.targets = list(distinct_targets(targets_of(listed.features({}))))
+            self.targets = list(distinct_targets(get_targets(listed.features({}))))
 
 
 @dataclass(kw_only=True)
@@ -41,4 +41,4 @@ class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, HubOption
         head_learning_rate: Learning rate of the new layers; the same if left out.
     """
 
-    head_learning_rate: float | None = option(None, above=0)
+    head_learning_rate: float | None = option(None, gt=0)

@@ -35,10 +35,10 @@ def save_predictor(
         "validation_rows": len(validation),
         "validation_sha256": sha256_of_rows(validation),
     }
-    if fitted := FittedRows.of(training.identified).among(validation.identified).sum():
+    if fitted := FittedRows.from_rows(training.as_table).among(validation.as_table).sum():
         data["validation_fitted"] = int(fitted)
     predictor.details = describe_run(recipe, data, outcome)
-    predictor.was_fitted_to(training.identified, training.targets)
+    predictor.record_fit(training.as_table, training.targets)
     folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
     print(f"saved to {folder}; load it with Predictor.from_pretrained({str(folder)!r})")
     push_if_wanted(folder, recipe, push_to_hub)

@@ -61,7 +61,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     record = predictor.details.get(REFERENCE)
     if record is None:
         raise PredictorError(
-            f"{predictor.called} has no reference prompts, so it gives no verdict; use static"
+            f"{predictor.title} has no reference prompts, so it gives no verdict; use static"
         )
     try:
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)
@@ -71,6 +71,6 @@ def read_reference(predictor: Any) -> VerdictReference:
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(
-        f"the reference of {predictor.called} is not 101 rising quantiles of two kinds of prompts; "
+        f"the reference of {predictor.title} is not 101 rising quantiles of two kinds of prompts; "
         "save or download the predictor again"
     )

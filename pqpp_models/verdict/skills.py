@@ -16,15 +16,15 @@ from functools import cache
 from os.path import commonprefix
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.conflicts import conflicts_in
+from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import UNITS
-from pqpp_backbones.prompt.quoted import places_of_texts
+from pqpp_backbones.prompt.quoted import find_texts
 from pqpp_backbones.prompt.word_lists import read_lines
 from pqpp_models.text.reading.asking_less import (
     PLACES,
-    counts_in,
     is_couple,
-    listed,
+    join_and,
+    to_counts,
     with_shorter_lists,
     with_usual_colours,
 )
@@ -72,20 +72,20 @@ def _in_words(number: int) -> str:
     return UNITS[number] if number < 13 else f"{number:,}"
 
 
-def skills_in(prompt: str) -> list[PromptSkill]:
-    """Return what a prompt asks for, as far as it can be told by its words.
+def find_skills(prompt: str) -> list[PromptSkill]:
+    """Find the skills that a prompt needs, by its words.
 
     Args:
         prompt: The content of a `Prompt`.
 
-    >>> for skill in skills_in("nine red dogs left of a sign that says 'STOP'"):
+    >>> for skill in find_skills("nine red dogs left of a sign that says 'STOP'"):
     ...     print(f"{skill.name}: it {skill.says}: {skill.plain}")
     count: it counts nine things: red dogs left of a sign that says 'STOP'
     text: it writes “STOP”: nine red dogs left of a sign
     relation: it says where things are (“left of”): nine red dogs near a sign that says 'STOP'
     """
     prompt = " ".join(prompt.split())
-    text, texts, masked = prompt.lower(), places_of_texts(prompt), prompt
+    text, texts, masked = prompt.lower(), find_texts(prompt), prompt
     for _, start, end in texts:
         masked = masked[:start] + "\ue000" * (end - start) + masked[end:]
     skills: list[PromptSkill] = []
@@ -101,22 +101,22 @@ def skills_in(prompt: str) -> list[PromptSkill]:
     small = masked.lower()
     counts = [
         count
-        for count in counts_in(small)
+        for count in to_counts(small)
         if not (count.number < 2 or is_couple(small, count) or _NO_COUNT.match(masked, count.start))
     ]
-    shorter, conflicts = with_shorter_lists(text), conflicts_in(text)
+    shorter, conflicts = with_shorter_lists(text), find_conflicts(text)
     edits: list[tuple[int, int, str]] = []
     for count in counts:
         article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
         edits.append((article.start() if article else count.start, count.end, ""))
-    add("count", f"counts {listed([_in_words(count.number) for count in counts])} things", edits)
+    add("count", f"counts {join_and([_in_words(count.number) for count in counts])} things", edits)
     edits = []
     for _, start, end in texts:
         before, behind = (pattern for _, pattern, _ in _phrases()["text"])
         first = before.search(masked, edits[-1][1] if edits else 0, start)
         last = behind.match(masked, end)
         edits.append((first.start() if first else start, last.end() if last else end, " "))
-    quoted = listed([f"“{text.strip(_MARKS)}”" for text, _, _ in texts])
+    quoted = join_and([f"“{text.strip(_MARKS)}”" for text, _, _ in texts])
     if len(quoted) > _MOST_QUOTED:
         quoted = f"a text of {sum(len(text.split()) for text, _, _ in texts)} words"
     add("text", f"writes {quoted}", edits)

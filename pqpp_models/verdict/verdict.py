@@ -27,7 +27,7 @@ from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.verdict.reference import read_reference
-from pqpp_models.verdict.skills import PromptSkill, skills_in
+from pqpp_models.verdict.skills import PromptSkill, find_skills
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,15 +90,15 @@ class PromptVerdict:
         """The ranks in words; an empty text where they are not known."""
         if math.isnan(self.easier_than_people):
             return ""
-        people, captions = map(_of_hundred, (self.easier_than_people, self.easier_than_captions))
+        people, captions = map(_describe_rank, (self.easier_than_people, self.easier_than_captions))
         beside = f"({captions} photo captions)"
         return f"easier than {people} prompts by people {beside}"
 
     @property
-    def doubt(self) -> str:
-        """How well such prompts are ranked, in words; empty without a verdict or if not measured.
+    def caveat(self) -> str:
+        """How reliable the rank is, in words; empty if unknown.
 
-        >>> verdict("a cat").doubt
+        >>> verdict("a cat").caveat
         "a rough order: right for 55 of 100 pairs of real users' prompts (chance: 50)"
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
@@ -112,7 +112,7 @@ class PromptVerdict:
         if self.skill is None:
             return ""
         skill, cost = self.costs[0]
-        rank = _of_hundred(self.easier_than_people + cost)
+        rank = _describe_rank(self.easier_than_people + cost)
         return f"“{visible(skill.plain)}” would be easier than {rank}"
 
     def __str__(self) -> str:
@@ -120,12 +120,12 @@ class PromptVerdict:
         if not self.rank:
             return self.sentence
         of = f"{self.target} {self.value:.2f}: {readable_words(self.target)}"
-        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.doubt)))
+        return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.caveat)))
 
     def as_record(self) -> dict[str, Any]:
         """Return the columns that `pqpp predict --verdict` adds to files; None if unknown."""
-        cost = None if self.skill is None else _known(self.costs[0][1])
-        ranks = _known(self.easier_than_people), _known(self.easier_than_captions)
+        cost = None if self.skill is None else _round(self.costs[0][1])
+        ranks = _round(self.easier_than_people), _round(self.easier_than_captions)
         cells = (self.sentence or None, self.level or None, *ranks, self.skill, cost)
         return dict(zip(VERDICT_COLUMNS, cells, strict=True))
 
@@ -166,8 +166,8 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
             (
                 visible(one.prompt),
                 one.sentence,
-                BarCell.of(one.easier_than_people, (0, 100), "{:.0f}"),
-                BarCell.of(one.easier_than_captions, None, "{:.0f}"),
+                BarCell.make(one.easier_than_people, (0, 100), "{:.0f}"),
+                BarCell.make(one.easier_than_captions, None, "{:.0f}"),
             )
             for one in self
         )
@@ -244,13 +244,13 @@ def predict_and_judge(
     """
     reference, count = read_reference(predictor), len(rows)
     read = [row if isinstance(row, Prompt) else Prompt.read(row) for row in rows]
-    asked = [skills_in(prompt.content) for prompt in read]
+    asked = [find_skills(prompt.content) for prompt in read]
     plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
     target, everything = reference.target, [*rows, *predictor.read_rows(plain)]
-    names = dict.fromkeys((*predictor.columns_for(targets), target))
+    names = dict.fromkeys((*predictor.get_columns(targets), target))
     predicted = predicted_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
-    far = columns.get("far", [False] * count)
+    far = columns.get("out_of_domain", [False] * count)
     whys = [_why_none(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
@@ -271,8 +271,8 @@ def _why_none(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if is_far:
-        kind, _, what = known.told(prompt.normalised).partition(": ") if known else ("", "", "")
-        return _REASONS.get(kind, predictor.far_means).format(what)
+        kind, _, what = known.describe(prompt.normalised).partition(": ") if known else ("", "", "")
+        return _REASONS.get(kind, predictor.domain_note).format(what)
     unknown = known.read(prompt.normalised).unknown if known else []
     unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
     if prompt.is_tags:
@@ -309,12 +309,12 @@ def _level_and_sentence(
     return level, f"{level}: asks for nothing hard" if is_easy else f"{level}, for no single reason"
 
 
-def _known(number: float) -> float | None:
+def _round(number: float) -> float | None:
     return None if math.isnan(number) else round(number, 1)
 
 
-def _of_hundred(rank: float) -> str:
-    """Return a rank as people say it."""
+def _describe_rank(rank: float) -> str:
+    """Describe a rank in words."""
     if rank < 1:
         return "fewer than 1 of 100"
     return "more than 99 of 100" if rank > 99 else f"{rank:.0f} of 100"

@@ -8,10 +8,10 @@ from support.kinds import frame_of, vote, write_csv
 from support.votes import build
 
 from pqpp_annotation.demo import Simulated
-from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
-from pqpp_annotation.protocol.admission import standings_of, study_votes
-from pqpp_annotation.protocol.signals import careless_people
+from pqpp_annotation.protocol.admission import judge_people, study_votes
+from pqpp_annotation.protocol.signals import find_careless
 from pqpp_datasets.own_benchmark import BuildOptions
 
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
@@ -19,7 +19,7 @@ SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 
 def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
     """Votes of people made up, each on a share of the prompts, all on the control prompts."""
-    kind, draw = task_kind(kind_name), random.Random(seed)
+    kind, draw = get_task_kind(kind_name), random.Random(seed)
     labels = kind.choices(SETTINGS[kind_name])
     images = ("a_0", "a_1", "b_0", "reference")
     truth = {(p, i): draw.random() for p in range(prompts) for i in images}
@@ -51,7 +51,7 @@ CROWD = [
 
 def exported(votes, folder, kind_name="relevance"):
     """Write the judgments of the export."""
-    rows = task_kind(kind_name).export(votes)["judgments"]
+    rows = get_task_kind(kind_name).export(votes)["judgments"]
     return write_csv(folder / "judgments.csv", rows)
 
 
@@ -59,14 +59,14 @@ def exported(votes, folder, kind_name="relevance"):
 @pytest.mark.parametrize("with_control", [True, False])
 @pytest.mark.parametrize("rules", [{}, {"min_kappa": 0.7}, {"exclude": "flagged"}])
 def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rules):
-    kind, settings = task_kind(kind_name), SETTINGS[kind_name]
+    kind, settings = get_task_kind(kind_name), SETTINGS[kind_name]
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
-    found = standings_of(
+    found = judge_people(
         study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
     )
     path = exported(votes, tmp_path, kind_name)
-    built = build(path, scale=kind.scale_of(settings), best=2, **rules).generation
+    built = build(path, scale=kind.get_scale(settings), best=2, **rules).generation
     assert [one.name for one in found.annotators] == [one.name for one in built.annotators]
     for live, offline in zip(found.annotators, built.annotators, strict=True):
         assert live.reasons == offline.reasons
@@ -80,8 +80,8 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 
 def test_the_bad_are_refused_and_the_honest_admitted():
-    table = study_votes(frame_of(votes_of(CROWD), "relevance"), task_kind("relevance"), {})
-    found = standings_of(table, BuildOptions())
+    table = study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
+    found = judge_people(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant"}
     assert len(found.annotators) == len(CROWD) - 2  # without the members of the control group
@@ -90,11 +90,11 @@ def test_the_bad_are_refused_and_the_honest_admitted():
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
-    table = study_votes(frame_of(votes, "relevance"), task_kind("relevance"), {})
-    told = standings_of(table, BuildOptions())
+    table = study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
+    told = judge_people(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
-    asked = standings_of(table, BuildOptions(exclude="flagged"))
+    asked = judge_people(table, BuildOptions(exclude="flagged"))
     assert {one.name for one in asked.annotators if one.reasons} == {
         one.name for one in told.annotators if one.flag
     }
@@ -108,7 +108,7 @@ def test_only_the_bad_are_ever_proven_however_often_one_looks():
         table = frame_of(votes, "rating")
         for seen in range(2, 61, 2):
             part = table[table["prompt_id"].str[1:].astype(int) < seen]
-            proven = set(careless_people(part, task_kind("rating")))
+            proven = set(find_careless(part, get_task_kind("rating")))
             wrongly += len(proven - {"random", "constant"})
         late.append(len(proven))
     assert wrongly == 0 and late == [2] * 20
@@ -128,7 +128,7 @@ def test_points_and_words_at_random_are_named_though_the_scores_are_right():
             value |= {"scores": dict.fromkeys(RICH_SCORES, score), "inappropriate": False}
             about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
             votes.append(vote(f"{image}.png", name, value, **about))
-    found = careless_people(frame_of(votes, "rich"), task_kind("rich"))
+    found = find_careless(frame_of(votes, "rich"), get_task_kind("rich"))
     assert {name: str(reason).split()[1] for name, reason in found.items()} == {
         "points": "points",
         "words": "words",
@@ -139,7 +139,7 @@ def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():
     votes = [one for one in votes_of(CROWD[2:5], "rating", 30) if one.model != "reference"]
     table = frame_of(votes, "rating")  # three images and two words: 1.37 s
     who = table["annotator"].map({"honest-0": 1.3, "honest-1": 1.5, "honest-2": 0.0})
-    assert set(careless_people(table.assign(spent=who), task_kind("rating"))) == {"honest-0"}
-    slow = careless_people(table.assign(spent=who), task_kind("rating"), 2.0)
+    assert set(find_careless(table.assign(spent=who), get_task_kind("rating"))) == {"honest-0"}
+    slow = find_careless(table.assign(spent=who), get_task_kind("rating"), 2.0)
     assert set(slow) == {"honest-0", "honest-1"}
-    assert not careless_people(table.assign(spent=who), task_kind("rating"), 1.0)
+    assert not find_careless(table.assign(spent=who), get_task_kind("rating"), 1.0)

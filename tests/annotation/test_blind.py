@@ -15,8 +15,8 @@ from support.kinds import vote
 from support.served import client_of, join, next_state
 from support.studies import write_table
 
-from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.store.answers import current_votes, save_answer
+from pqpp_annotation.kinds import get_task_kind
+from pqpp_annotation.store.answers import get_votes, save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
@@ -102,7 +102,7 @@ def test_pictures_that_are_turned_in_several_ways_are_shown_upright():
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": copy.file_width, "height": copy.file_height}
         about = vote("1.png", "ann", {**value, "scores": {}}, orientation=orientation, **size)
-        [row] = task_kind("rich").export([about])["feedback"]
+        [row] = get_task_kind("rich").export([about])["feedback"]
         pixels = np.asarray(stored)
         for (row_, column), (x, y) in zip(row["implausible_points"], places, strict=True):
             assert row_ == int(row_) and column == int(column)
@@ -196,7 +196,7 @@ def test_all_images_have_one_size_and_type(fit):
     for one, (width, height) in zip(found, ((64, 40), (20, 30)), strict=True):
         value = {"implausible": points, "misaligned": [], "words": [], "inappropriate": True}
         size = {"width": width, "height": height, "frame": one.frame}
-        [row] = task_kind("rich").export([vote("1.png", "a", {**value, "scores": {}}, **size)])[
+        [row] = get_task_kind("rich").export([vote("1.png", "a", {**value, "scores": {}}, **size)])[
             "feedback"
         ]
         assert row["implausible_points"][0] == pytest.approx(
@@ -293,7 +293,7 @@ def test_no_byte_of_a_whole_sitting_tells_the_model_or_the_control(tmp_path):
     for secret in (*SECRETS, b"purpose", b"control", b"reference", b"sha256"):
         assert secret not in everything, secret
     assert purposes == {None}
-    assert len(list(current_votes(store))) == 12
+    assert len(list(get_votes(store))) == 12
     store.close()
 
 
@@ -344,7 +344,7 @@ def test_a_preference_keeps_its_meaning_under_random_names(tmp_path):
             assert client.post("/api/answers", json=about, headers=headers).json()["complete"]
             again = client.get(f"/api/tasks/{task['assignment']}").json()["task"]
             assert again["answers"] == {"item": value}
-    rows = list(study.kind.export(current_votes(store))["preferences"])
+    rows = list(study.kind.export(get_votes(store))["preferences"])
     assert len(rows) == 12
     assert {
         row["image_a" if row["choice"] == "a" else "image_b"].split("-")[1] for row in rows
@@ -375,7 +375,7 @@ def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
     value = {"implausible": [point], "misaligned": [], "words": [], "scores": scores}
     value["inappropriate"] = False
     save_answer(store, person, shown.assignment, image.id, value, "client-1")
-    [row] = study.kind.export(current_votes(store))["feedback"]
+    [row] = study.kind.export(get_votes(store))["feedback"]
     assert row["implausible_points"] == [[50, 590]]
     assert (row["height"], row["width"]) == (360, 640)
     store.close()

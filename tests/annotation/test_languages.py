@@ -14,7 +14,7 @@ from support.served import SECRET
 from support.studies import small_store
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.languages.language import OWN, TEMPLATE, languages_of, wanted_language
+from pqpp_annotation.languages.language import OWN, TEMPLATE, choose_language, read_languages
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.web.serve import create_app
 
@@ -55,7 +55,7 @@ def test_every_text_is_in_the_template_and_in_german(tmp_path):
     ],
 )
 def test_a_browser_gets_the_language_that_it_likes_best(tmp_path, header, code):
-    assert wanted_language(header, languages_of(tmp_path)).code == code
+    assert choose_language(header, read_languages(tmp_path)).code == code
 
 
 @pytest.fixture
@@ -110,4 +110,4 @@ def test_a_language_that_there_is_not_is_told(tmp_path):
     (tmp_path / "languages").mkdir()
     (tmp_path / "languages" / "fr.po").write_bytes(b'msgid "\xff"')
     with pytest.raises(AnnotationError):
-        languages_of(tmp_path)
+        read_languages(tmp_path)

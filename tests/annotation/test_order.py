@@ -5,7 +5,7 @@ import collections
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_annotation.protocol.order import is_control, shuffled
+from pqpp_annotation.protocol.order import is_control, shuffle
 
 SEEDS = st.integers(0, 2**63 - 1)
 PEOPLE = st.integers(1, 10**6)
@@ -25,10 +25,10 @@ def test_the_share_of_control_items_is_right_within_one_after_every_prefix(
 
 @given(SEEDS, PEOPLE, st.sets(st.integers(1, 10**9), max_size=50), st.sets(st.integers(1, 10**9)))
 def test_what_is_added_leaves_the_order_of_what_was_there(seed, person, ids, added):
-    order = shuffled(ids, seed, person)
+    order = shuffle(ids, seed, person)
     assert sorted(order) == sorted(ids)
-    assert shuffled(sorted(ids, reverse=True), seed, person) == order
-    assert [one for one in shuffled(ids | added, seed, person) if one in ids] == order
+    assert shuffle(sorted(ids, reverse=True), seed, person) == order
+    assert [one for one in shuffle(ids | added, seed, person) if one in ids] == order
 
 
 def test_every_place_is_as_likely_as_another():
@@ -36,7 +36,7 @@ def test_every_place_is_as_likely_as_another():
     counts = collections.Counter(
         (place, item)
         for person in range(3000)
-        for place, item in enumerate(shuffled(range(5), 0, "work", person))
+        for place, item in enumerate(shuffle(range(5), 0, "work", person))
     )
     assert len(counts) == 25
     assert all(abs(count - 600) < 5 * (3000 * 0.2 * 0.8) ** 0.5 for count in counts.values())

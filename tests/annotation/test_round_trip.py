@@ -11,7 +11,7 @@ from support.kinds import write_csv
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.study import make_study
 from pqpp_cli.main import main
@@ -106,7 +106,7 @@ def test_the_owner_sees_what_build_says(done, tmp_path, monkeypatch, capsys):
     store, _ = done
     exported(done, tmp_path)
     built = build(tmp_path / "export" / "judgments.csv", scale="pqpp").generation
-    look = Watch(store).look()
+    look = StudyMonitor(store).get_overview()
     assert {row.name for row in look.people if row.state == "refused"} == {p.name for p in BAD}
     offline = {one.name: one for one in built.annotators}
     for row in look.people:

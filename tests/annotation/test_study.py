@@ -10,7 +10,7 @@ from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item, skip_item
 from pqpp_annotation.study import make_study, read_study
-from pqpp_annotation.study.study import study_of
+from pqpp_annotation.study.study import parse_study
 
 
 def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
@@ -54,7 +54,7 @@ def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
 )
 def test_impossible_settings_are_refused(given):
     with pytest.raises(AnnotationError) as caught:
-        study_of({"name": "a", "kind": "rating", **given})
+        parse_study({"name": "a", "kind": "rating", **given})
     assert "\n" not in str(caught.value) and "a recipe" not in str(caught.value)
 
 

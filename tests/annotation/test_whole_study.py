@@ -16,9 +16,9 @@ from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.people import get_people
 from pqpp_annotation.store.tables import ItemImage
-from pqpp_annotation.store.work import shown_item
+from pqpp_annotation.store.work import get_item
 from pqpp_annotation.study import make_study
 from pqpp_annotation.web.serve import create_app
 from pqpp_cli.main import main
@@ -63,7 +63,7 @@ class Judge:
         if task is None:
             return False
         with self.store.reading() as db:
-            shown = shown_item(db, self.person, task["assignment"]).images
+            shown = get_item(db, self.person, task["assignment"]).images
             models = [db.get_one(ItemImage, image.id).model for image in shown]
         line, spent = self.draw.randrange(5), Fraction(0)
         for place, (image, model) in enumerate(zip(task["images"], models, strict=True)):
@@ -113,7 +113,7 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
     for number, manner in enumerate(MANNERS):
         judges.append(Judge(number, manner, app, store, f"/join/{shared}"))
         assert judges[-1].join() == 303
-        judges[-1].person, judges[-1].name = (lambda one: (one.id, one.name))(everybody(store)[-1])
+        judges[-1].person, judges[-1].name = (lambda one: (one.id, one.name))(get_people(store)[-1])
 
     def decide(path, **form):
         csrf = token_of(owner.get("/owner/invitations"))

@@ -5,12 +5,12 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from pqpp_cli.commands import commands, named
+from pqpp_cli.commands import commands, parse_command
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
 from pqpp_files.options.flags import item_type
-from pqpp_files.options.option import fields_of
+from pqpp_files.options.option import get_fields
 from pqpp_files.options.recipe import read_recipe
 
 OUTPUTS = {"output", "output file"}
@@ -18,7 +18,7 @@ OUTPUTS = {"output", "output file"}
 
 def options():
     """Give every option of every command."""
-    return [(kind, field) for kind in commands() for field in fields_of(kind)]
+    return [(kind, field) for kind in commands() for field in get_fields(kind)]
 
 
 def test_a_flag_means_the_same_everywhere():
@@ -39,9 +39,9 @@ def test_every_flag_says_what_it_is():
 
 def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
     words = ["build", "a.csv", "--judgments", "b.csv", "c.csv", "--language", "en,de"]
-    _, flags = named([*words, "--output", "new"])
+    _, flags = parse_command([*words, "--output", "new"])
     assert flags["judgments"] == ["a.csv", "b.csv", "c.csv"] and flags["language"] == ["en", "de"]
-    _, flags = named(["bench", "--target", "mean_rr", "--targets", "mean_p10, mean_hbpp"])
+    _, flags = parse_command(["bench", "--target", "mean_rr", "--targets", "mean_p10, mean_hbpp"])
     assert flags["targets"] == ["mean_rr", "mean_p10", "mean_hbpp"]
     for words in (["predict", "--file", "a", "--file", "b"], ["fit", "a", "--dataset", "b"]):
         assert main(words) == 2
@@ -57,8 +57,8 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
         ["fit", "--config", "fit.yaml"],
         ["fit", "--config", "fit.yaml", "--folds=3"],
     ):
-        assert vars(read_recipe(*named(words))) == vars(made)
-    assert read_recipe(*named(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
+        assert vars(read_recipe(*parse_command(words))) == vars(made)
+    assert read_recipe(*parse_command(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
     with pytest.raises(PqppError, match="`folds` is 'x'; it must be a whole number"):
         read_recipe(Fit, {"folds": "x"})
     with pytest.raises(PqppError, match="`output` is missing"):

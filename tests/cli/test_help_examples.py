@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from pqpp_cli.commands import build_parser, named
+from pqpp_cli.commands import build_parser, parse_command
 from pqpp_files.errors import PqppError
 from pqpp_files.options.recipe import read_recipe
 
@@ -31,7 +31,7 @@ LINES = sorted(
 @pytest.mark.parametrize("line", LINES)
 def test_an_example_is_taken(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    kind, flags = named(shlex.split(line, comments=True))
+    kind, flags = parse_command(shlex.split(line, comments=True))
     try:
         read_recipe(kind, flags)
     except PqppError as error:  # the files of an example are not here

@@ -12,7 +12,7 @@ from scipy import stats
 from pqpp_cli.main import main
 from pqpp_files.read_table import read_table
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.tables import joined
+from pqpp_metrics.tables import join_tables
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ def test_no_order_of_rows_changes_what_belongs_together(tmp_path_factory, known,
     used = {path: {"v"} for path in tables}
     if extra:
         with pytest.raises(MetricInputError, match=f": {len(extra)} .* not in every file"):
-            joined(tables, used)
-    found = joined(tables, used, missing="drop")
+            join_tables(tables, used)
+    found = join_tables(tables, used, missing="drop")
     rows = found.rows or dict.fromkeys(tables, range(len(sides[0])))
     columns = [[tables[path]["v"][row] for row in rows[path]] for path in tables]
     assert dict(zip(found.ids, zip(*columns, strict=True), strict=True)) == {

@@ -14,14 +14,14 @@ from pqpp_cli.command import check_outputs
 from pqpp_cli.commands import commands
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, fields_of
+from pqpp_files.options.option import NEEDED, get_fields
 
 INPUTS = ("file", "folder", "images", "name")
 ENDINGS = {"Parquet": ".parquet", "PNG": ".png", "PDF": ".pdf", "gzip": ".gz"}
 
 
 def options_of(kind, roles):
-    return [field for field in fields_of(kind) if field.metadata.get("path") in roles]
+    return [field for field in get_fields(kind) if field.metadata.get("path") in roles]
 
 
 OUTPUTS = [
@@ -34,7 +34,7 @@ OUTPUTS = [
 def made(kind, **values):
     """A command with some values, none of which was checked."""
     command = object.__new__(kind)
-    for field in fields_of(kind):
+    for field in get_fields(kind):
         value = field.default
         if value is dataclasses.MISSING:
             value = field.default_factory()

@@ -18,7 +18,7 @@ PROMPTS = ["a man riding a wave on a surfboard", 'ein "Käfer",\nrot', "🦓 thr
 TARGETS = ("alignment", *NINE)
 """Those of the default predictor, in the order of files."""
 FAR = "qwx zzyv 77"
-KNOWN = ["distance", "far", "ignored"]
+KNOWN = ["distance", "out_of_domain", "ignored"]
 """What follows the targets in files, from a predictor that knows distances, as the default does."""
 
 
@@ -29,7 +29,7 @@ def predicted(prompts, targets=None):
 def uncertain(prompts, targets=None):
     predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
     found = predictor.predict_with_uncertainty(prompts, targets)
-    return found, found.far
+    return found, found.out_of_domain
 
 
 def test_one_prompt(tmp_path):
@@ -88,7 +88,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     assert frame[targets].to_numpy() == pytest.approx(found.values, nan_ok=True)
     assert frame[deviations].to_numpy() == pytest.approx(found.deviations, nan_ok=True)
     assert frame["distance"].tolist() == pytest.approx(found.distance)
-    assert frame["far"].tolist() == far.tolist()
+    assert frame["out_of_domain"].tolist() == far.tolist()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from support.votes import write
 
 from pqpp_cli.main import main
-from pqpp_datasets.own_benchmark.trust.figures import agreement_of, alpha, variance_parts
+from pqpp_datasets.own_benchmark.trust.figures import alpha, get_agreement, variance_parts
 from pqpp_metrics.functional import gwet_ac1, icc
 
 SPREADS = np.array([0.7, 0.5, 0.4, 0.5, 1.0])  # of prompt, image, annotator, both, rest
@@ -60,7 +60,7 @@ def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
 def test_figures_of_a_full_table_are_those_of_the_metrics():
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
     found, expected = (
-        agreement_of(prompt, base, item, who, value, "interval"),
+        get_agreement(prompt, base, item, who, value, "interval"),
         icc(value.reshape(40, 3)),
     )
     others = [
@@ -72,13 +72,13 @@ def test_figures_of_a_full_table_are_those_of_the_metrics():
         [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     )
     prompt_of, rater = (x.ravel() for x in np.indices((6, 4)))
-    of_book = agreement_of(prompt_of, 0 * rater, prompt_of, rater, 1.0 * table.ravel(), "interval")
+    of_book = get_agreement(prompt_of, 0 * rater, prompt_of, rater, 1.0 * table.ravel(), "interval")
     both = of_book.others["ICC of a vote"][0], of_book.figures["ICC of 4 votes"][0]
     assert both == pytest.approx((0.7148407, 0.9093155), abs=1e-6)
     planned = of_book.plan(0.1)[0].rows[0]["reliability"]
     assert planned == of_book.figures["ICC of 4 votes"]
     label = (value > 0).astype(float)
-    of_label = agreement_of(prompt, base, item, who, label, "nominal").figures["Gwet's AC1"]
+    of_label = get_agreement(prompt, base, item, who, label, "nominal").figures["Gwet's AC1"]
     assert of_label[0] == pytest.approx(gwet_ac1(label.reshape(40, 3))["gwet_ac1"], abs=1e-9)
     assert of_label[1] == pytest.approx(gwet_ac1(label.reshape(40, 3))["ci_low"], abs=0.03)
 
@@ -97,10 +97,10 @@ def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
 @pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level):
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
-    one = agreement_of(prompt, base, item, who, value.round(), level).figures
+    one = get_agreement(prompt, base, item, who, value.round(), level).figures
     four = [np.tile(x, 4) for x in (prompt, base, who, value.round())]
     copied = np.tile(item, 4) * 4 + np.repeat(np.arange(4), len(item))
-    many = agreement_of(four[0], four[1], copied, four[2], four[3], level).figures
+    many = get_agreement(four[0], four[1], copied, four[2], four[3], level).figures
     for name in set(one) - {"ICC of 3 votes"}:
         assert many[name][2] - many[name][1] == pytest.approx(one[name][2] - one[name][1], rel=0.1)
 
@@ -122,10 +122,10 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
     kept, planned, more = dict[tuple, list](), [], 2 * images if images > 1 else 1
     for seed in range(60):
         pilot = study(seed, prompts, images, annotators, spreads, crowd)
-        for row in agreement_of(*pilot, "interval").plan(0.1)[0].rows[1:]:
+        for row in get_agreement(*pilot, "interval").plan(0.1)[0].rows[1:]:
             size = float(row["images"]), float(row["annotators"])
             kept.setdefault(size, []).append(is_kept(row["reliability"], *size))
-        later = agreement_of(*study(900 + seed, 20, more, 6, spreads, crowd), "interval")
+        later = get_agreement(*study(900 + seed, 20, more, 6, spreads, crowd), "interval")
         planned.append(is_kept(later.reliability(later.size), more, 6))
     assert min(map(np.mean, (planned, *kept.values()))) >= 0.85
     assert 0.9 <= np.mean([*kept.values()]) <= 0.99
@@ -133,9 +133,9 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
 
 def test_the_planned_number_of_prompts_gives_the_planned_width():
     spreads = SPREADS * (1, 0, 1, 0, 1)
-    pilot = agreement_of(*study(0, 2000, 1, 3, spreads), "interval").plan(0.1)[0].rows[3]  # of 5
+    pilot = get_agreement(*study(0, 2000, 1, 3, spreads), "interval").plan(0.1)[0].rows[3]  # of 5
     planned = [study(s, pilot["prompts, 0.1 wide"], 1, 5, spreads) for s in range(20)]
-    found = [agreement_of(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
+    found = [get_agreement(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
     assert np.mean([high - low for _, low, high in found]) == pytest.approx(0.1, rel=0.1)
 
 

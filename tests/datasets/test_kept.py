@@ -10,8 +10,8 @@ from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.own_benchmark.images import add_kept_images
-from pqpp_datasets.own_benchmark.write import Keeping
+from pqpp_datasets.own_benchmark.images import add_saved_images
+from pqpp_datasets.own_benchmark.write import Extras
 from pqpp_files.errors import FileError
 
 PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}
@@ -97,7 +97,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     for n in range(10):
         pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
     built = build(votes(tmp_path / "votes.csv"))
-    folder = write_benchmark(built, tmp_path / "out", keeping=Keeping(images="bytes"))
+    folder = write_benchmark(built, tmp_path / "out", keeping=Extras(images="bytes"))
     rows = load_dataset(str(folder), "images", split="train")
     assert rows.features["image"] == Image() and rows[0]["image"].size == (4, 4)
     for row in rows.cast_column("image", Image(decode=False)):
@@ -105,14 +105,14 @@ def test_pictures_are_kept_as_they_are(tmp_path):
         assert row["image"]["bytes"] == (tmp_path / f"{n}.png").read_bytes()
         assert pil.open(io.BytesIO(row["image"]["bytes"])).getpixel((0, 0))[0] == n
     prompts = load_benchmark(str(folder), split="train")
-    assert add_kept_images(prompts, str(folder)).split == "train"
+    assert add_saved_images(prompts, str(folder)).split == "train"
     (tmp_path / "3.png").write_text("a web page")
     with pytest.raises(FileError, match=r"3\.png could not be read"):
-        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
+        write_benchmark(built, tmp_path / "b", keeping=Extras(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
     with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into it"):
-        write_benchmark(built, tmp_path / "b", keeping=Keeping(images="bytes"))
+        write_benchmark(built, tmp_path / "b", keeping=Extras(images="bytes"))
     assert not (tmp_path / "b").exists()
 
 
@@ -123,8 +123,8 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     built = build(votes(tmp_path / "votes.csv", "/home/ada/study/{n}.png"))
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
-    keeping = Keeping(image_dir="/home/ada")
+    keeping = Extras(image_dir="/home/ada")
     folder = write_benchmark(built, tmp_path / "below", keeping=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(BenchmarkError, match="`image_dir` /data"):
-        write_benchmark(built, tmp_path / "b", keeping=Keeping(image_dir="/data"))
+        write_benchmark(built, tmp_path / "b", keeping=Extras(image_dir="/data"))

@@ -10,7 +10,7 @@ from scipy import stats
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.target_columns import get_measure
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import bradley_terry
 
@@ -103,7 +103,7 @@ def test_a_benchmark_of_preferences(tmp_path):
     assert scores(built, "m_rate") == {"A": 0.5, "B": 1.0, "C": 0.5}
     assert scores(built, "o_rate") == {"A": None, "B": 0.0, "C": 1.0}
     assert [target.name for target in built.targets] == ["m_rate", "n_rate", "o_rate"]
-    assert all("of comparisons won" in measure_of(t.name).about for t in built.targets)
+    assert all("of comparisons won" in get_measure(t.name).about for t in built.targets)
     assert found.lines()[0].startswith("m: strength 0.")
     write(path, "A,m,n,a,x", "A,n,m,b,x", "B,m,n,b,y", header=HEADER)  # sides changed, one model
     again = build(preferences=path, repeats="mean").preferences
@@ -181,7 +181,7 @@ def test_planted_voters_on_pairs_are_flagged_and_honest_ones_are_not(
     for seed in range(20):
         lines = voted(seed, 150, planted=planted, random_sides=random_sides)
         built = build(preferences=write(tmp_path / "v.csv", *lines, header=WIDE))
-        names = [name for name, _ in built.preferences.flagged]
+        names = [name for name, _ in built.preferences.flagged_voters]
         flagged += "who5" in names
         honest += len(set(names) - {"who5"})
     assert flagged >= 19 and honest <= 5  # of 20, and of 100

@@ -11,7 +11,7 @@ from support.rated_folders import WRITERS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.rated import GENAI_MODELS
 from pqpp_datasets.sources import release
-from pqpp_files.hashes import sha256_of
+from pqpp_files.hashes import hash_file
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -75,7 +75,7 @@ def test_damage_gives_file_and_place(tmp_path, name):
 def test_published_files_are_those_that_are_pinned(real_data, config):
     for source in release(config).files:
         path = real_data / config / source.path
-        assert (path.stat().st_size, sha256_of(path)) == (source.bytes, source.sha256)
+        assert (path.stat().st_size, hash_file(path)) == (source.bytes, source.sha256)
 
 
 def table(real_data, name):

@@ -9,11 +9,11 @@ from datasets import Dataset, load_dataset, load_from_disk
 
 from pqpp_datasets.export.parquet_folder import write_split
 from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.target_columns import Target, targets_for, targets_of, with_targets
+from pqpp_datasets.target_columns import Target, get_targets, to_targets, with_targets
 
 TOLD = [
-    *targets_for(["mini-dalle", "SD 1.5"], "hbpp"),
-    *targets_for(["mini-dalle", "SD 1.5"], "rating", (1.0, 5.0)),
+    *to_targets(["mini-dalle", "SD 1.5"], "hbpp"),
+    *to_targets(["mini-dalle", "SD 1.5"], "rating", (1.0, 5.0)),
 ]
 
 
@@ -28,23 +28,23 @@ def test_a_table_keeps_what_is_told_in_files_and_in_datasets(tmp_path, cache):
     write_split(tmp_path / "mine" / "data", "train", [rows()])
     loaded = load_dataset(str(tmp_path / "mine"), split="train")
     expected = {target.name: target for target in TOLD}
-    assert targets_of(loaded.features) == expected
+    assert get_targets(loaded.features) == expected
     assert expected["sd-1.5_rating"] == Target("sd-1.5_rating", "SD 1.5", (1.0, 5.0))
     assert expected["mean_hbpp"] == Target("mean_hbpp", None, (-1.0, 2.0))
     loaded.save_to_disk(tmp_path / "disk")
     loaded.to_parquet(tmp_path / "one.parquet")
     again = load_dataset("parquet", data_files=str(tmp_path / "one.parquet"), split="train")
     for one in (load_from_disk(tmp_path / "disk"), again, loaded.select([0]), loaded.filter(bool)):
-        assert targets_of(one.features) == expected
+        assert get_targets(one.features) == expected
     streamed = load_dataset(str(tmp_path / "mine"), split="train", streaming=True)
-    assert targets_of(streamed.features) == expected
+    assert get_targets(streamed.features) == expected
 
 
 def test_where_nothing_is_told_numbers_that_are_called_so_are_targets():
     found = Dataset.from_dict(
         {"prompt": ["a"], "flux_hbpp": [1.0], "mean_p5": [1], "n_words": [2], "note_rating": ["x"]}
     )
-    assert list(targets_of(found.features)) == ["flux_hbpp", "mean_p5"]
+    assert list(get_targets(found.features)) == ["flux_hbpp", "mean_p5"]
 
 
 def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path, cache):
@@ -54,10 +54,10 @@ def test_a_built_dataset_tells_its_targets_and_how_its_splits_were_made(tmp_path
     built = build_benchmark(judgments, options=BuildOptions(seed=3))
     folder = write_benchmark(built, tmp_path / "mine")
     loaded = load_dataset(str(folder), split="validation")
-    assert targets_of(loaded.features) == {one.name: one for one in built.targets}
+    assert get_targets(loaded.features) == {one.name: one for one in built.targets}
     assert [one.model for one in built.targets] == ["mini-dalle", "SD 1.5", None]
     card = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---\n")[1])
-    assert card["pqpp"]["targets"] == [one.told() for one in built.targets]
+    assert card["pqpp"]["targets"] == [one.as_dict() for one in built.targets]
     metadata = pq.read_schema(next((folder / "data").glob("test-*"))).metadata
     rule = json.loads(metadata[b"pqpp"])["splits"]
     assert rule == card["pqpp"]["splits"]

@@ -156,11 +156,11 @@ def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
     index = build_index(
         np.eye(16), list("abcdefghijklmnop"), tmp_path / "i", None, encoder.model, encoder.revision
     )
-    ImageTextEncoder.of(index, str(clip))
+    ImageTextEncoder.from_index(index, str(clip))
     save_clip(tmp_path / "other", size=8).rename(tmp_path / "else")
     (tmp_path / "clip").rename(tmp_path / "away")
     (tmp_path / "else").rename(tmp_path / "clip")
     with pytest.raises(
         EngineError, match="its files are not those the index was built with; build it again"
     ):
-        ImageTextEncoder.of(index, str(clip))
+        ImageTextEncoder.from_index(index, str(clip))

@@ -15,8 +15,14 @@ from support.draw import COMMAND
 from pqpp_backbones.errors import ModelError
 from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
-from pqpp_engines.generate import CommandGenerator, DiffusersGenerator, Made, generate, seed_of
-from pqpp_engines.generate.generators import Generator, Wanted
+from pqpp_engines.generate import (
+    CommandGenerator,
+    DiffusersGenerator,
+    GeneratedImage,
+    generate,
+    get_seed,
+)
+from pqpp_engines.generate.generators import Generator, ImageRequest
 
 PROMPTS = [{"prompt_id": f"p-{n}", "prompt": text} for n, text in enumerate(
     ("a red cat on a mat", "a blue dog", "two green birds", "three boats"))]  # fmt: skip
@@ -29,7 +35,7 @@ class Drawn(Generator):
 
     def make(self, wanted):
         colours = [(one.seed % 251, len(one.prompt), 0) for one in wanted]
-        return [Made(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
+        return [GeneratedImage(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
 
 
 def contents(folder):
@@ -59,7 +65,7 @@ def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
         generate(tiny(pipeline), PROMPTS, tmp_path / "two", 2, share=share)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     told = json.loads((tmp_path / "one/images/p-1/tiny-xl_1.json").read_text())
-    assert told["seed"] == seed_of("p-1", "tiny-xl", 1) and told["num_inference_steps"] == 2
+    assert told["seed"] == get_seed("p-1", "tiny-xl", 1) and told["num_inference_steps"] == 2
     image = (tmp_path / "one/images/p-1/tiny-xl_1.png").read_bytes()
     assert told["sha256"] == hashlib.sha256(image).hexdigest()
     assert told["model_id"] == "tiny-xl" and str(tmp_path) not in json.dumps(told)
@@ -112,10 +118,10 @@ def test_commands_that_fail(program, tmp_path):
 
 @pytest.mark.parametrize("prompt", ["a\0cat", "a cat " * 50_000])
 def test_a_prompt_that_no_command_takes_is_refused_alone(prompt):
-    (made,) = CommandGenerator(COMMAND, "x").make([Wanted("p", "a {seed} {output}", 0, 7)])
+    (made,) = CommandGenerator(COMMAND, "x").make([ImageRequest("p", "a {seed} {output}", 0, 7)])
     assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came
     with pytest.raises(EngineError) as caught:
-        CommandGenerator(COMMAND, "x").make([Wanted("p", prompt, 0, 7)])
+        CommandGenerator(COMMAND, "x").make([ImageRequest("p", prompt, 0, 7)])
     assert caught.value.refuses_image
 
 
@@ -215,7 +221,7 @@ def test_options_are_those_of_diffusers_and_what_is_used_is_told(pipeline, tmp_p
         pipe.scheduler.config, use_karras_sigmas=True
     )
     options = {"negative_prompt": "blurry", "guidance_rescale": 0.7, "num_inference_steps": 3}
-    generator = torch.Generator("cpu").manual_seed(seed_of("p", "tiny-xl", 0))
+    generator = torch.Generator("cpu").manual_seed(get_seed("p", "tiny-xl", 0))
     expected = pipe("a red cat", generator=generator, **options).images[0]
     made = Image.open(tmp_path / "out/images/p/tiny-xl_0.png")
     assert (np.asarray(made) == np.asarray(expected)).all()
@@ -242,7 +248,7 @@ def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_misse
     for folder, parts in (("whole", dropped), ("without", ())):
         generator = tiny(tmp_path / folder, dropped=parts, name="sd3")
         assert generator.pipeline.text_encoder_3 is None
-        (made,) = generator.make([Wanted("p", "a red cat", 0, 7)])
+        (made,) = generator.make([ImageRequest("p", "a red cat", 0, 7)])
         images.append(made.image.tobytes())
     assert images[0] == images[1]
     assert generator.settings["guidance_scale"] == 7.0
@@ -257,7 +263,7 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     unet.add_adapter(peft.LoraConfig(r=2, target_modules=["to_q"], init_lora_weights="gaussian"))
     weights = {name: value + 1 for name, value in get_peft_model_state_dict(unet).items()}
     type(plain.pipeline).save_lora_weights(tmp_path / "lora", unet_lora_layers=weights)
-    wanted = [Wanted("p", "a red cat", 0, 7)]
+    wanted = [ImageRequest("p", "a red cat", 0, 7)]
 
     def image(generator):
         return generator.make(wanted)[0].image.tobytes()
@@ -279,7 +285,7 @@ def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_re
     diffusers.SemanticStableDiffusionPipeline(**parts).save_pretrained(tmp_path / "own")
     maker = tiny(tmp_path / "own")  # `AutoPipelineForText2Image` knows none for it
     assert type(maker.pipeline).__name__ == "SemanticStableDiffusionPipeline"
-    (made,) = maker.make([Wanted("p", "a red cat", 0, 7)])
+    (made,) = maker.make([ImageRequest("p", "a red cat", 0, 7)])
     assert made.image.size == (32, 32)
     unasked = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
     unasked.save_pretrained(tmp_path / "unasked")

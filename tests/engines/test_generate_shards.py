@@ -13,7 +13,7 @@ from support import draw
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
-from pqpp_engines.generate import Generator, Made, generate
+from pqpp_engines.generate import GeneratedImage, Generator, generate
 from pqpp_engines.generate.run import GenerateShard
 
 COMMAND = f"{draw.COMMAND} no"
@@ -31,8 +31,8 @@ class Drawn(Generator):
             raise EngineError("it is refused", refuses_image=True)
         by_rule = {"refused": "by a rule"}
         return [
-            Made(None, True, by_rule) if "rule" in one.prompt
-            else Made(Image.new("RGB", (8, 8), (one.seed % 251, 0, 0)), False)
+            GeneratedImage(None, True, by_rule) if "rule" in one.prompt
+            else GeneratedImage(Image.new("RGB", (8, 8), (one.seed % 251, 0, 0)), False)
             for one in wanted
         ]  # fmt: skip
 

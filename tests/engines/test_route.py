@@ -15,7 +15,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import Account, Route, Router, Rule
-from pqpp_engines.route.routes import _prices, choose, digest_of, price_for
+from pqpp_engines.route.routes import _prices, choose, get_price, to_hash
 from pqpp_models import Predictor
 
 ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
@@ -44,7 +44,7 @@ def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, promp
     rng = np.random.default_rng(seed)
     worth, costs = rng.normal(size=(prompts, routes)), rng.integers(0, 5, routes).astype(float)
     far, rule = np.zeros(prompts, bool), Rule(budget=costs.min() + at * np.ptp(costs))
-    price = price_for(worth, costs, far, rule)
+    price = get_price(worth, costs, far, rule)
     chosen = choose(worth, costs, far, rule, price)
     assert costs[chosen].mean() <= rule.budget + 1e-6
     lower_prices = [one for one in _prices(worth, costs, False) if one < price]
@@ -65,7 +65,7 @@ def test_a_share_is_filled_even_where_the_dearer_route_is_worse(seed, prompts, s
     rng = np.random.default_rng(seed)
     worth = np.stack([rng.normal(size=prompts) + 3, rng.normal(size=prompts)], axis=1)
     costs, far, rule = np.array([1.0, 2.0]), np.zeros(prompts, bool), Rule(share=share)
-    chosen = choose(worth, costs, far, rule, price_for(worth, costs, far, rule))
+    chosen = choose(worth, costs, far, rule, get_price(worth, costs, far, rule))
     assert share - 1 / prompts - 1e-6 <= chosen.mean() <= share + 1e-6
 
 
@@ -125,7 +125,7 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
 def test_a_damaged_router_is_told(change, tmp_path):
     Router(ROUTES, Rule(budget=2)).save_pretrained(tmp_path)
     facts = json.loads((tmp_path / "router.json").read_text()) | change
-    for hashed in (facts, facts | {"sha256": digest_of(facts)}):  # whoever changes one can hash it
+    for hashed in (facts, facts | {"sha256": to_hash(facts)}):  # whoever changes one can hash it
         if hashed is facts or change != {"rule": {"budget": 3}}:
             (tmp_path / "router.json").write_text(json.dumps(hashed))
             with pytest.raises(EngineError):
@@ -294,14 +294,14 @@ def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(real_data
         for seed in range(200):
             order = np.random.default_rng(seed).permutation(len(worth))
             here, there = worth[order[:1000]], worth[order[1000:2000]]
-            price = price_for(here, costs, far, Rule(share=share))
+            price = get_price(here, costs, far, Rule(share=share))
             off.append(choose(there, costs, far, Rule(share=share), price).mean() - share)
             account = Account()
             for start in range(0, 1000, 50):
                 account.choose(there[start : start + 50], costs, far[:50], Rule(share=share), price)
             kept.append((account.spent - 1000) / 3000 - share)
             rule, account = Rule(budget=1 + 3 * share), Account()
-            account.choose(there, costs, far, rule, price_for(here, costs, far, rule))
+            account.choose(there, costs, far, rule, get_price(here, costs, far, rule))
             budgets.append(account.spent / 1000 - rule.budget)
         # Both halves are samples: the binomial error of a difference of two.
         error = (share * (1 - share) * 2 / 1000) ** 0.5

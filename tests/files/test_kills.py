@@ -11,8 +11,8 @@ import pytest
 KILLING = """
 import itertools, json, os, pathlib, signal, sys
 
-from pqpp_files import write_beside as module
-from pqpp_files.write_beside import write_whole
+from pqpp_files import atomic_write as module
+from pqpp_files.atomic_write import write_whole
 
 kind = sys.argv[1]
 here = pathlib.Path("here")
@@ -24,7 +24,7 @@ if kind == "file":
         write_whole(place, text)
 elif kind == "folder":
     def write(text):
-        with module.whole_folder(place) as new:
+        with module.atomic_folder(place) as new:
             (new / "inner").mkdir()
             for name in ("a", "inner/b"):
                 (new / name).write_text(text)

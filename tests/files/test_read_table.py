@@ -89,7 +89,7 @@ def test_standard_input_is_read_as_a_file_is(monkeypatch, name, called):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FILES[name])))
     table = read_table(called.format(suffix), kinds=[".csv", ".tsv", ".json", ".jsonl", ".parquet"])
     assert table.columns == {key: [row[key] for row in ROWS] for key in ROWS[0]}
-    assert table.place_of(0).startswith("standard input, ")
+    assert table.locate(0).startswith("standard input, ")
 
 
 CATS = {"id": ["1", "2"], "prompt": ["a cat", 'a 6" "dog"']}
@@ -220,7 +220,7 @@ def test_a_blank_line_is_an_empty_cell_where_there_is_one_column(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("prompt\na\n\nb\n\n\n")
     table = read_table(path)
-    assert table["prompt"] == ["a", "", "b"] and table.place_of(2) == f"{path}, line 4"
+    assert table["prompt"] == ["a", "", "b"] and table.locate(2) == f"{path}, line 4"
 
 
 def test_text_is_a_value_a_line(tmp_path):
@@ -228,7 +228,7 @@ def test_text_is_a_value_a_line(tmp_path):
     path.write_bytes("\ufeffa cat\r\n\n  \na\u2028\rb\n".encode())
     table = read_table(path, ["prompt"], plain="prompt")
     assert table["prompt"] == ["a cat", "", "", "a\u2028\rb"]
-    assert table.place_of(3).endswith("line 4")
+    assert table.locate(3).endswith("line 4")
     path.write_text("\n\na cat\n\n \n")
     assert read_table(path, plain="prompt")["prompt"] == ["", "", "a cat"]
 
@@ -272,7 +272,7 @@ def test_without_a_header(tmp_path):
     path.write_text('1,"a\nb"\n\n2,c\n')
     table = read_table(path, header=False)
     assert table.columns == {"1": ["1", "2"], "2": ["a\nb", "c"]}
-    assert table.place_of(1) == f"{path}, line 4" and table.values("1") == [1, 2]
+    assert table.locate(1) == f"{path}, line 4" and table.values("1") == [1, 2]
 
 
 def test_the_index_of_pandas_is_no_column(tmp_path):

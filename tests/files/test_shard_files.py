@@ -162,7 +162,7 @@ def test_files_of_other_file_systems_are_cut_alike(tmp_path):
     assert joined("memory://far/*.parquet", 2) == {"n": ["a", "b", "c"]}
     assert joined("memory://far/b.csv.gz", 1) == {"n": ["d", "e"]}
     near, far = (
-        [one.told() for one in find_shards(source)]
+        [one.as_dict() for one in find_shards(source)]
         for source in (str(tmp_path / "a.parquet"), "memory://far/a.parquet")
     )
     assert near == far

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.shard_jobs import doubled, ends_hard
 
 from pqpp_files.errors import FileError
-from pqpp_files.shards import ShardsDone, find_shards, run_shards, share_of
+from pqpp_files.shards import ShardsDone, find_shards, run_shards, select_share
 
 
 def write(path, values, rows_in_group=None):
@@ -37,7 +37,7 @@ def test_shards_hold_each_row_once_and_in_order(rows, group, size, parts):
         shards = find_shards(path, size)
         assert [n for one in shards for n in one.read()["n"].to_pylist()] == list(range(rows))
         assert max(one.rows for one in shards) <= size
-        shares = [share_of(shards, f"{i}/{parts}") for i in range(parts)]
+        shares = [select_share(shards, f"{i}/{parts}") for i in range(parts)]
         assert sorted(s.name for one in shares for s in one) == [s.name for s in shards]
 
 

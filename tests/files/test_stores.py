@@ -48,7 +48,7 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
     assert not memory.exists("/out")
 
     def overtaken(table):  # another process writes the shard while this one works
-        ShardStore("memory://out").put_new(shards[0].name, b"the other's")
+        ShardStore("memory://out").write_new(shards[0].name, b"the other's")
         return table
 
     done = run_shards(overtaken, shards, "memory://out", {})
@@ -100,7 +100,7 @@ def test_a_server_of_s3(tmp_path, monkeypatch):
             assert files.cat(f"bucket/out/{name}") == content
         assert run_shards(doubled, shards, "s3://bucket/out", {}).skipped == 7
         store = ShardStore("s3://bucket/out")
-        assert not store.put_new(shards[0].name, b"another")
+        assert not store.write_new(shards[0].name, b"another")
         assert store.read(shards[0].name) != b"another"
     finally:
         server.terminate()

@@ -67,7 +67,7 @@ def test_what_can_be_read_only_once_is_read_as_a_file_is(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\na dog")))
     given = read_table("-", plain="prompt")
     assert piped.columns == {"id": ["007", "08"], "prompt": ["a cat", "a dog"]}
-    assert piped.place_of(1).endswith("p.csv, line 3")
+    assert piped.locate(1).endswith("p.csv, line 3")
     assert given.columns == {"prompt": ["a cat", "", "a dog"]}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a cat\n\xff")))
     with pytest.raises(FileError, match="standard input, line 2: not UTF-8"):

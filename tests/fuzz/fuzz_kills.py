@@ -159,9 +159,9 @@ def begun(
         try:
             print_to(room.parent / f"{room.name}.printed")
             os.chdir(room)
-            from pqpp_files import write_beside
+            from pqpp_files import atomic_write
 
-            write_beside._TIDIED.clear()
+            atomic_write._TIDIED.clear()
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             end = begin()

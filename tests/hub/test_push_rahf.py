@@ -7,11 +7,11 @@ pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from support import local_hub
 
-from pqpp_backbones.pretrained import why_not_loaded
+from pqpp_backbones.pretrained import explain_failure
 
 SAY = """
 from pqpp_files.errors import PqppError
-def said(function, *arguments, **details):
+def code_role(function, *arguments, **details):
     try:
         return function(*arguments, **details)
     except PqppError as error:
@@ -73,6 +73,6 @@ def test_what_cannot_be_had_is_told_by_the_hubs_reason(run, shared, loader, toke
 
 def test_texts_of_a_client_are_shown_of_folders_only(tmp_path):
     error = ValueError("no vision_config in\nhf_secret")
-    assert why_not_loaded(error, str(tmp_path)) == "no vision_config in hf_secret"
-    said = why_not_loaded(error, str(tmp_path), "a/b")
+    assert explain_failure(error, str(tmp_path)) == "no vision_config in hf_secret"
+    said = explain_failure(error, str(tmp_path), "a/b")
     assert said == "a/b is of another kind or not whole: ValueError"

@@ -12,7 +12,7 @@ from pqpp_metrics.functional._studentised import tail_length
 from pqpp_metrics.functional._swapped import (
     draws_of_swaps,
     measured_swaps,
-    prepared,
+    prepare,
 )
 
 MEASURES = {
@@ -56,7 +56,7 @@ def influences_of(name, x, y):
 @pytest.mark.parametrize("n", [40, 700])
 def test_every_swap_has_the_measure_and_influences_of_its_predictions(name, ties, n):
     x, other, y = three(n, ties=ties)
-    a, b = prepared(name, x, other)
+    a, b = prepare(name, x, other)
     (swaps,) = draws_of_swaps(len(y), 6, 3, 100_000)
     assert swaps[0].all() and not swaps[1:].all(axis=1).any()
     for side, (values, influences) in enumerate(measured_swaps(name, swaps, a, b, y)):

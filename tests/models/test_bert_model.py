@@ -13,7 +13,7 @@ from support.spellings import TYPED  # noqa: E402
 from support.tiny_models import REPOSITORY, save_text_encoder, save_vit  # noqa: E402
 
 from pqpp_backbones.encoder.encoding import as_batch  # noqa: E402
-from pqpp_backbones.encoder.pretrained import load_encoder, longest_input  # noqa: E402
+from pqpp_backbones.encoder.pretrained import get_max_length, load_encoder  # noqa: E402
 from pqpp_models import (  # noqa: E402
     TARGETS,
     ModelError,
@@ -174,7 +174,7 @@ def test_the_longest_input_is_what_the_encoder_really_takes(kind, fields, longes
     special = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
     config = AutoConfig.for_model(kind, **{"vocab_size": 30, **own, **special, **fields})
     encoder = AutoModel.from_config(config).eval()
-    assert longest_input(encoder) == longest
+    assert get_max_length(encoder) == longest
     tokens = torch.full((1, longest or 50), 5)
     assert encoder(tokens).last_hidden_state.shape[1] == (longest or 50)
     if longest is not None:

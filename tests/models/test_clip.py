@@ -103,7 +103,7 @@ def test_saved_predictor_predicts_the_same(backbone, tmp_path):
 
 
 def test_pairs_score_the_same_by_forward_alone(backbone):
-    from pqpp_backbones.images.embedding import pixels_of, tokens_of
+    from pqpp_backbones.images.embedding import to_pixels, tokenize
     from pqpp_models.clip.modeling_clip_predictor import score_pairs
 
     predictor = new_predictor(backbone)
@@ -111,8 +111,8 @@ def test_pairs_score_the_same_by_forward_alone(backbone):
     pairs = read_pairs(rows, "generation", 25)
     found = score_pairs(predictor.model, predictor.processor, pairs, 4)
     prompts = [pairs.prompts[row] for row in pairs.row]
-    inputs = tokens_of(predictor.processor, prompts, predictor.model.config.backbone_config)
-    inputs["pixel_values"] = pixels_of(predictor.processor, pairs.images)
+    inputs = tokenize(predictor.processor, prompts, predictor.model.config.backbone_config)
+    inputs["pixel_values"] = to_pixels(predictor.processor, pairs.images)
     with torch.no_grad():
         expected = predictor.model(**inputs).scores[:, 0].numpy()
     assert found.shape == (6,) and np.ptp(found) > 0

@@ -25,27 +25,29 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     found = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")
     for array in found[:3]:
         assert np.isnan(array[[1, 3]]).all() and np.isfinite(array[KNOWN]).all()
-    assert found.far.tolist() == [False] * 5
+    assert found.out_of_domain.tolist() == [False] * 5
     np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
     columns = predicted_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
     assert (
         columns["mean_rr"][1] is None
         and columns["distance"][1] is None
-        and columns["far"][1] is False
+        and columns["out_of_domain"][1] is False
     )
 
 
 def test_what_is_not_read_has_no_number_unless_the_average_is_asked_for():
     prompts = ["qwx zzyv 77", "ein Hund auf dem Sofa", "a cat"]
     empty, average = (predict(prompts, "mean_rr", unread=way) for way in ("empty", "average"))
-    assert empty["mean_rr"].isna().tolist() == empty["far"].tolist() == [True, True, False]
+    assert (
+        empty["mean_rr"].isna().tolist() == empty["out_of_domain"].tolist() == [True, True, False]
+    )
     known = Predictor.from_pretrained("static").predict(prompts, "mean_rr")
     assert average["mean_rr"].to_numpy() == pytest.approx(known[:, 0])
 
 
 def test_a_measure_has_one_score_whatever_is_asked():
     words = Predictor.from_pretrained("mean_word_length")
-    assert words.columns_for(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
+    assert words.get_columns(None) == ("score",) and words.predict(["a red"]).tolist() == [[2.0]]
     assert words.predict(["a red"], "mean_rr,mean_hbpp").tolist() == [[2.0, 2.0]]
     for targets in (None, "mean_rr,mean_hbpp"):
         table = predict(["a red"], targets, "mean_word_length")
@@ -72,7 +74,7 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
         signs = [np.sign(one.statistic) for one in tests if one.pvalue < 0.01]
         agreed = len(signs) >= 2 and len(set(signs)) == 1
         expected = {1.0: "easier", -1.0: "harder"}[signs[0]] if agreed else "unknown"
-        assert predictor.higher == expected, (name, tests)
+        assert predictor.higher_is == expected, (name, tests)
 
 
 @pytest.mark.parametrize("recipe", [{"dataset": "pqpp", "subset": "sample"}, {"dataset": "sample"}])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pqpp_files.extras import extra_of
+from pqpp_files.extras import find_extra
 
 PACKAGES = (
     *(
@@ -50,7 +50,7 @@ def imported(name):
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if extra_of(error.name.partition(".")[0]):
+        if find_extra(error.name.partition(".")[0]):
             return None
         raise
 
@@ -74,7 +74,7 @@ def test_examples(name, cache, capsys):
         lacking = [what for kind, what in LACKING.items() if kind in said]
         absent = r"^ +ModuleNotFoundError: .*?(?:named '|import of )(\w+)"
         modules = re.findall(absent, said, re.MULTILINE)
-        lacking += [module for module in modules if extra_of(module)]
+        lacking += [module for module in modules if find_extra(module)]
         if runner.failures and lacking:
             pytest.skip(f"{example.name} needs {lacking[0]}")
         assert not runner.failures, report.getvalue()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.extras import CODE, TRIED, build_wheel, prepare, try_alone
 
-from pqpp_files.extras import extra_of
+from pqpp_files.extras import find_extra
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = configparser.ConfigParser()
@@ -74,7 +74,7 @@ def test_each_import_is_of_the_core_or_of_an_extra_that_the_message_names():
         homes = known.get(name) or {name}
         if homes & CORE or name in COME_WITH or name in USED_IF_THERE:
             continue
-        extra = extra_of(name)
+        extra = find_extra(name)
         brought = any(homes & packages for key, packages in EXTRAS.items() if key in USERS)
         if not brought or (extra is not None and not homes & EXTRAS[extra]):
             wrong[name] = (extra, files[:2])

@@ -34,7 +34,7 @@ def test_one_prompt_is_one_row():
         "mean_hbpp",
         "mean_hbpp_deviation",
         "distance",
-        "far",
+        "out_of_domain",
         "ignored",
     ]
     (value,) = pqpp.Predictor.from_pretrained("static").predict(table.prompt.tolist(), "mean_hbpp")

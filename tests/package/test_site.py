@@ -123,7 +123,7 @@ def test_the_site_is_built_without_a_warning_and_asks_nothing_from_outside(site)
 
 @pytest.mark.slow
 def test_every_public_name_and_command_is_on_the_site(site, parts):
-    from pqpp_cli.commands import names_in
+    from pqpp_cli.commands import list_commands
 
     reference = parts("reference")
     listed = (site / VERSION / "genindex.html").read_text("utf-8")
@@ -131,7 +131,7 @@ def test_every_public_name_and_command_is_on_the_site(site, parts):
         for module in modules:
             for name in reference.public_names(module):
                 assert f"#{module}.{name}" in listed, f"{module}.{name}"
-    for command in names_in():
+    for command in list_commands():
         assert (site / VERSION / f"made/commands/{command}.html").is_file()
 
 

@@ -2,8 +2,8 @@
 
 from PIL import Image, ImageDraw
 
-from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.people import get_people
 from pqpp_annotation.study import make_study
 from support.kinds import write_csv
 
@@ -65,8 +65,8 @@ def kind_study(
 
 def values(served):
     """What the person who came last has said, in the order in which it came."""
-    name = everybody(served.store)[-1].name
-    votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
+    name = get_people(served.store)[-1].name
+    votes = sorted(get_votes(served.store), key=lambda vote: vote.created)
     return [vote.value for vote in votes if vote.annotator == name]
 
 

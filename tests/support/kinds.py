@@ -5,7 +5,7 @@ import csv
 import pandas
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import ShownImage, ShownItem, Vote, task_kind
+from pqpp_annotation.kinds import ShownImage, ShownItem, Vote, get_task_kind
 
 
 def shown(*ids, prompt="A cat.", size=(100, 50)):
@@ -26,7 +26,7 @@ def frame_of(votes, kind_name):
     pairs = table["images"].map(lambda images: "\n".join(name for name, *_ in images))
     table["image"] = table["image"].where(table["image"] != "", pairs)
     table["item_id"], table["unit"] = table["prompt_id"], table["image"]
-    table["label"] = table["value"].map(task_kind(kind_name).label)
+    table["label"] = table["value"].map(get_task_kind(kind_name).label)
     table["turned"] = [value.get("left") == "b" for value in table["value"]]
     return table.assign(spent=table["seconds"], control=table["is_control"])
 

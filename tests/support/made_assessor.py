@@ -6,8 +6,8 @@ import signal
 import numpy as np
 from PIL import Image
 
-from pqpp_backbones.pretrained import Model
-from pqpp_feedback.assess.assessor import Assessor, Verdict, random_for
+from pqpp_backbones.pretrained import ModelId
+from pqpp_feedback.assess.assessor import Assessor, Verdict, make_random
 from pqpp_feedback.errors import FeedbackError
 
 
@@ -17,7 +17,7 @@ class Redness(Assessor):
     name, routine, columns = "redness", "redness-mean", ("task",)
 
     def __init__(self, kill_after=None, at_least=0.5):
-        super().__init__({"eye": Model("someone/eye", "abc")})
+        super().__init__({"eye": ModelId("someone/eye", "abc")})
         self.kill_after, self.at_least, self.batches = kill_after, at_least, []
 
     @property
@@ -30,11 +30,11 @@ class Redness(Assessor):
             os.kill(os.getpid(), signal.SIGKILL)
         if any("refused" in one.image_id for one in pictures):
             raise FeedbackError("it is refused")
-        with self.timed("eye"):
+        with self.measure_time("eye"):
             return [
                 {
                     "red": np.asarray(image)[..., 0].mean() / 255,
-                    "draw": random_for(one.image_id, "draw").random(),
+                    "draw": make_random(one.image_id, "draw").random(),
                     "size": image.size,
                 }
                 for image, one in zip(images, pictures, strict=True)

@@ -15,7 +15,7 @@ from support.tiny_models import recipe_of, save_clip, trainer  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_datasets.errors import BenchmarkError  # noqa: E402
 from pqpp_datasets.load import load_benchmark  # noqa: E402
-from pqpp_datasets.own_benchmark.images import add_kept_images  # noqa: E402
+from pqpp_datasets.own_benchmark.images import add_saved_images  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
@@ -52,7 +52,7 @@ def built(votes, output, keep="path"):
 def test_images_stand_beside_the_prompts(votes, tmp_path, cache, keep):
     made = built(votes, tmp_path / "mine", keep)
     rows = load_benchmark(made, split="train")
-    found = add_kept_images(rows, made, votes / "pictures" if keep == "path" else None)
+    found = add_saved_images(rows, made, votes / "pictures" if keep == "path" else None)
     assert found.column_names == [*rows.column_names, "flux-2_images", "mini-dalle_images"]
     kept = load_benchmark(made, "images", split="train")
     for row in found:
@@ -61,7 +61,7 @@ def test_images_stand_beside_the_prompts(votes, tmp_path, cache, keep):
         brightness = {m: [np.asarray(i).mean() for i in row[f"{m}_images"]] for m in ("flux-2",)}
         assert brightness["flux-2"] == [50 * k["score"] for k in of_row if k["model"] == "Flux 2"]
         assert np.mean(brightness["flux-2"]) / 50 == pytest.approx(row["flux-2_rating"])
-    assert add_kept_images(found, made) is found
+    assert add_saved_images(found, made) is found
     every = load_benchmark(made, image_dir=str(votes / "pictures"))
     assert every["train"].column_names == found.column_names
 
@@ -70,15 +70,15 @@ def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
     made = built(votes, tmp_path / "mine")
     rows = load_benchmark(made, split="train")
     with pytest.raises(BenchmarkError, match=r"keeps the names of its images.*`image_dir`"):
-        add_kept_images(rows, made)
+        add_saved_images(rows, made)
     with pytest.raises(BenchmarkError, match=r"\.png: missing image of .*"):
-        add_kept_images(rows, made, tmp_path)
+        add_saved_images(rows, made, tmp_path)
     (tmp_path / "bare").mkdir()
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
     bare = str(tmp_path / "bare")
-    assert add_kept_images(rows, bare) is rows
+    assert add_saved_images(rows, bare) is rows
     with pytest.raises(BenchmarkError, match="bare has no images"):
-        add_kept_images(rows, bare, tmp_path)
+        add_saved_images(rows, bare, tmp_path)
 
 
 def trained(name, made, folder, *words):
@@ -102,7 +102,7 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
     predictor = Predictor.from_pretrained(model)
     assert predictor.targets == ("flux-2_rating", "mini-dalle_rating", "mean_rating")
     assert dict(predictor.limits) == {one: [1.0, 5.0] for one in predictor.targets}
-    rows = add_kept_images(load_benchmark(made, split="test"), made, pictures)
+    rows = add_saved_images(load_benchmark(made, split="test"), made, pictures)
     found = predictor.predict(rows)
     assert ((found >= 1) & (found <= 5)).all()
     np.testing.assert_allclose(found[:, 2], found[:, :2].mean(axis=1), atol=1e-12)
@@ -118,7 +118,7 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
     given = [row["flux-2_rating_predicted"] for row in said]
     assert given == pytest.approx(found[:, 0].tolist(), abs=1e-6)
     assert main(["bench", "--predictors", model, "--dataset", made, "--split", "test"]) == 2
-    assert "give their folder as --image-dir" in capsys.readouterr().err
+    assert "name their folder by --image-dir" in capsys.readouterr().err
 
 
 def test_pictures_that_the_benchmark_holds_need_no_folder(votes, tmp_path, cache, capsys):

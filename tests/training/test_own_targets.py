@@ -12,13 +12,13 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from support.tiny_models import save_text_encoder, trainer  # noqa: E402
 
 from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
-from pqpp_datasets.target_columns import targets_for, with_targets  # noqa: E402
+from pqpp_datasets.target_columns import to_targets, with_targets  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
 from pqpp_models.training.recipe import PredictorRecipe  # noqa: E402
 
-TOLD = [*targets_for(["flux", "mini-dalle"], "hbpp"), *targets_for(["flux"], "rating", (1, 5))[:1]]
+TOLD = [*to_targets(["flux", "mini-dalle"], "hbpp"), *to_targets(["flux"], "rating", (1, 5))[:1]]
 
 
 def write(folder, told=TOLD, **columns):
@@ -77,7 +77,7 @@ def test_all_targets_that_the_data_tells_of_and_the_range_of_a_rating(trained, t
 
 
 def test_a_rating_without_a_told_range_has_that_of_the_training_rows(script, tmp_path, cache):
-    dataset = write(tmp_path / "mine", told=targets_for(["flux"], "rating")[:1])
+    dataset = write(tmp_path / "mine", told=to_targets(["flux"], "rating")[:1])
     recipe = script.BertRecipe(dataset=dataset, model="m", output_dir="o")
     rows = script.load_rows(recipe, "train")
     assert recipe.targets == ["flux_rating"] and rows.limits == {"flux_rating": (1.0, 3.5)}

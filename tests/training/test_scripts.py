@@ -14,7 +14,7 @@ from support.tiny_models import REPOSITORY
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
 from pqpp_backbones.training.publish import check_model_folder, refuse_finished
-from pqpp_backbones.training.script import told_in_a_line
+from pqpp_backbones.training.script import explain_crash
 from pqpp_files.errors import PqppError
 
 
@@ -55,7 +55,7 @@ class OutOfMemoryError(RuntimeError):
     ],
 )
 def test_what_a_training_died_of_is_told(error, said):
-    with pytest.raises(ModelError, match=said) as caught, told_in_a_line():
+    with pytest.raises(ModelError, match=said) as caught, explain_crash():
         raise error
     assert "\n" not in str(caught.value)
 

@@ -19,7 +19,7 @@ _MOST_IMAGES = 12
 class OrderAnswer(BaseModel, extra="forbid", strict=True):
     """Places by the images' ids."""
 
-    places: dict[str, Annotated[int, Field(ge=1, le=_MOST_IMAGES)]]
+    to_rank_rows: dict[str, Annotated[int, Field(ge=1, le=_MOST_IMAGES)]]
 
 
 class Order(TaskKind):
@@ -50,13 +50,11 @@ class Order(TaskKind):
             raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return [list(rows)]
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
+    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse places that leave an image or a number out, and ties that are not offered."""
-        super().check(value, shown, settings)
+        super().check(value, item, settings)
         places = value["places"]
-        if set(places) != {str(image.id) for image in shown.images}:
+        if set(places) != {str(image.id) for image in item.images}:
             raise AnnotationError("places: each image that is shown needs one, and no other", 409)
         used = sorted(places.values())
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
@@ -64,14 +62,14 @@ class Order(TaskKind):
         if len(set(used)) < len(used) and not settings.get("ties", True):
             raise AnnotationError("places: two images share one; this study has no ties", 409)
 
-    def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
+    def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
         """Name the images by their ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
             raise AnnotationError("places: each image that is shown needs one, and no other", 409)
-        return {**value, "places": {str(ids[name]): place for name, place in places.items()}}
+        return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
 
-    def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
+    def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
         """Name the images as the person's page does."""
         places = {names[int(image)]: place for image, place in value["places"].items()}
         return {**value, "places": places}
@@ -88,16 +86,16 @@ class Order(TaskKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `places`, a row for each image of each vote, and `rankings` as ImageReward's."""
-        return {"places": places(votes), "rankings": ranking_records(votes)}
+        return {"places": to_rank_rows(votes), "rankings": ranking_records(votes)}
 
 
-def places(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into rows of images with their places, 1 for the best.
+def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Return one row per image and vote, with its rank; 1 is best.
 
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
         ...             "work", {}, (("7/1.png", "sdxl", 3), ("7/2.png", "glide", 4)))
-        >>> [(row["image"], row["place"]) for row in places([vote])]
+        >>> [(row["image"], row["place"]) for row in to_rank_rows([vote])]
         [('7/1.png', 2), ('7/2.png', 1)]
     """
     for vote in votes:

@@ -40,11 +40,9 @@ class Preference(TaskKind):
         """Return the choices, without a tie where the study offers none."""
         return [{"choice": one} for one in ("b", "tie", "a") if one != "tie" or settings["tie"]]
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
+    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse a tie where the study offers none."""
-        super().check(value, shown, settings)
+        super().check(value, item, settings)
         if {"choice": value["choice"]} not in self.choices(settings):
             raise AnnotationError("value: choice is tie; this study has none", 409)
 
@@ -64,22 +62,22 @@ class Preference(TaskKind):
             raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return pairs
 
-    def of_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
+    def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
         """Turn the letters round where the page's order of names is not that of the ids."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
         return {key: _OTHER.get(said, said) for key, said in value.items()}
 
-    def for_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
+    def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
         """Turn the letters likewise."""
-        return self.of_page(value, {name: image for image, name in names.items()})
+        return self.from_page(value, {name: image for image, name in names.items()})
 
     def label(self, value: Mapping[str, Any]) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
         return _NUMBERS[value["choice"]]
 
-    def expected(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the choice that a cell stands for: a (the prompt's first row), b or tie."""
+    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Parse a cell as a choice: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
         allowed = sorted(one["choice"] for one in self.choices(settings))
         if choice not in allowed:

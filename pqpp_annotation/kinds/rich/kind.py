@@ -63,12 +63,10 @@ class Rich(TaskKind):
         """Show each image by itself."""
         return [[row] for row in rows]
 
-    def check(
-        self, value: Mapping[str, Any], shown: ShownItem, settings: Mapping[str, Any]
-    ) -> None:
+    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse missing scores, words that the prompt has not, and a flag that is not offered."""
-        super().check(value, shown, settings)
-        tokens = len(prompt_tokens(shown.prompt))
+        super().check(value, item, settings)
+        tokens = len(prompt_tokens(item.prompt))
         if len(set(value["words"])) < len(value["words"]):
             raise AnnotationError("words: duplicates; mark each once", 409)
         if value["words"] and max(value["words"]) >= tokens:
@@ -103,9 +101,9 @@ class Rich(TaskKind):
         return {"scores": scores, "points": points, "words": words}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `feedback`, a row a vote, and `consolidated`, a row an image."""
+        """Return `feedback`, a row a vote, and `consolidate`, a row an image."""
         rows = list(feedback(votes))
-        return {"feedback": rows, "consolidated": consolidated(rows)}
+        return {"feedback": rows, "consolidated": consolidate(rows)}
 
 
 def feedback(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
@@ -145,17 +143,17 @@ def _pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
     away as its radius.
     """
 
-    def place(fraction: float, size: int) -> float:
+    def to_pixel(fraction: float, size: int) -> float:
         return min(max(round(fraction * size - 0.5, 6), 0.0), size - 1.0)
 
     left, top, right, bottom = vote.frame
     inside = [((x - left) / (right - left), (y - top) / (bottom - top)) for x, y in points]
     stored = [_STORED[vote.orientation](x, y) for x, y in inside]
-    return [[place(y, vote.height), place(x, vote.width)] for x, y in stored]
+    return [[to_pixel(y, vote.height), to_pixel(x, vote.width)] for x, y in stored]
 
 
-def consolidated(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Put the feedback on each image together, by RichHF's rules.
+def consolidate(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Combine the feedback on each image by RichHF's rules.
 
     An image that anybody flagged as inappropriate is left out, as in RichHF-18K. The heatmaps are
     those of `richhf_consolidation` on the points, which stand beside, for each annotator a list.
@@ -167,7 +165,7 @@ def consolidated(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         >>> row = {"prompt_id": "7", "prompt": "A cat.", "image": "1.png", "model": "sdxl",
         ...        "height": 50, "width": 100, "implausible_points": [[3, 4]],
         ...        "misaligned_points": [], "keyword_labels": [1, 0], "inappropriate": False}
-        >>> [found] = consolidated([{**row, "scores": [5, 4, 3, 2]}, {**row, "scores": [4] * 4}])
+        >>> [found] = consolidate([{**row, "scores": [5, 4, 3, 2]}, {**row, "scores": [4] * 4}])
         >>> found["plausibility"], found["overall"], found["keyword_labels"], found["annotators"]
         (4.5, 3.0, [1, 0], 2)
         >>> found["implausible_points"]

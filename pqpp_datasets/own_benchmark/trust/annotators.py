@@ -40,7 +40,7 @@ _CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedVotes:
     """The votes on images that others judged too.
 
     Attributes:
@@ -138,7 +138,7 @@ class Trusted:
             return decided & (self.agreement < self.usual / 2)
 
 
-def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
+def trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """Weigh annotators by how they agree with the others, these weighed likewise.
 
     Args:
@@ -150,7 +150,7 @@ def trusted_agreement(votes: Shared, value: np.ndarray) -> Trusted:
         >>> truth, noise = np.tile(np.arange(200.0) % 5, 4), rng.integers(0, 5, 800)
         >>> value = np.where(np.arange(800) < 400, truth, noise)  # two of four at random
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
-        >>> found = trusted_agreement(Shared(who, item, item, np.full(800, 3), 4), value)
+        >>> found = trusted_agreement(SharedVotes(who, item, item, np.full(800, 3), 4), value)
         >>> found.low.tolist()
         [False, False, True, True]
     """
@@ -222,7 +222,7 @@ class Agreements:
         return np.where(abs(self.agreement[:, None]) < 1, np.tanh(ends), self.agreement[:, None])
 
 
-def agreements_of(votes: Votes) -> Agreements | None:
+def get_agreements(votes: Votes) -> Agreements | None:
     """Compare each annotator with the others; None where nothing says who voted.
 
     Reference images are left out: that people agree on these tells little.
@@ -287,7 +287,7 @@ def agreements(
     others = (np.bincount(item) - 1)[item]
     kept = others > 0
     groups = prompt[kept] % max(16, _CELLS // annotators)
-    overlap = Shared(annotator[kept], item[kept], groups, others[kept], annotators)
+    overlap = SharedVotes(annotator[kept], item[kept], groups, others[kept], annotators)
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
@@ -306,10 +306,10 @@ def agreements(
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
     # Always one label, where most others gave another: no chance of few votes.
     against = np.empty(len(code))  # the share of the others who gave the annotator's commonest
-    for place in np.unique(label):
-        rows = np.flatnonzero(label[overlap.annotator] == place)
-        given_it = np.bincount(overlap.item, code == place)[overlap.item[rows]]
-        against[rows] = (given_it - (code[rows] == place)) / overlap.others[rows]
+    for index in np.unique(label):
+        rows = np.flatnonzero(label[overlap.annotator] == index)
+        given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
+        against[rows] = (given_it - (code[rows] == index)) / overlap.others[rows]
     stubborn = (share >= _ONE_LABEL) & (overlap.sums(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
@@ -317,20 +317,20 @@ def agreements(
     trusted = trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
     among = Reason("correlation with those who agree")
-    for place in np.flatnonzero(low | trusted.low):
-        facts = {"agreement": agreement[place], "usual": usual, "measure": measure}
-        if not low[place]:
-            facts = {"agreement": trusted.agreement[place], "usual": trusted.usual}
+    for index in np.flatnonzero(low | trusted.low):
+        facts = {"agreement": agreement[index], "usual": usual, "measure": measure}
+        if not low[index]:
+            facts = {"agreement": trusted.agreement[index], "usual": trusted.usual}
             facts["measure"] = among
         reason = Reason(
             "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
             "%(usual).2f",
             **facts,
         )
-        if share[place] >= _ONE_LABEL:
-            own = {"label": values[label[place]], "share": 100 * share[place], "low": reason}
+        if share[index] >= _ONE_LABEL:
+            own = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
             reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own)
-        reasons[place] = reason
+        reasons[index] = reason
     if level == "interval":
         reasons = [*map(_other_scales(annotator, value).get, range(annotators), reasons)]
     decided |= trusted.low
@@ -361,7 +361,7 @@ def _other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     return said
 
 
-def _kappas(votes: Shared, columns: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _kappas(votes: SharedVotes, columns: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return kappa of each annotator with the others, and its standard error.
 
     Two votes are as far apart as the sum of their squared differences in some columns: of a column
@@ -447,8 +447,8 @@ def pair_agreements(
         counts = (np.bincount(annotator[rows], minlength=annotators) for rows in (alike, beside))
         majority = np.divide(*counts)
     reasons = []
-    for place, reason in enumerate(shared.reasons):
-        side = _side(int(taken[place]), int(sides[place]), taken.sum(), sides.sum(), annotators)
+    for index, reason in enumerate(shared.reasons):
+        side = _side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
         # The commonest label is that of no side.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)

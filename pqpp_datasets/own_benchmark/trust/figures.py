@@ -65,8 +65,8 @@ class Agreement:
     is_shared: bool
 
     @property
-    def needed(self) -> int | None:
-        """How many annotators of these images would reach `WANTED`; None where no number does."""
+    def annotators_needed(self) -> int | None:
+        """The annotators per image that would reach `WANTED`; None if none would."""
         prompt, image, *people, rest = np.maximum(self.parts[0], 0.0)
         error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
         spare = prompt * (1 - WANTED) / WANTED - image / self.size[1]
@@ -99,7 +99,7 @@ class Agreement:
             found = self.reliability(size)
             rows.append({"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"})
             rows[-1]["reliability"] = found
-            rows[-1][f"prompts, {width:g} wide"] = _prompts_for(width, found[0], size[0]) or "-"
+            rows[-1][f"prompts, {width:g} wide"] = _count_prompts(width, found[0], size[0]) or "-"
         who = "each judges every prompt" if self.is_panel else "others for each prompt"
         legend = (
             "row 1: this study; reliability: ICC of a prompt's mean vote (95 % interval); "
@@ -136,7 +136,7 @@ class Agreement:
         return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
 
 
-def agreement_of(
+def get_agreement(
     prompt: np.ndarray,
     model: np.ndarray,
     item: np.ndarray,
@@ -144,7 +144,7 @@ def agreement_of(
     value: np.ndarray,
     level: str,
 ) -> Agreement:
-    """Measure how far votes agree, with intervals over prompts.
+    """Measure the agreement of votes, with intervals over prompts.
 
     Args:
         prompt: The prompt of each vote, whole numbers from 0.
@@ -158,15 +158,15 @@ def agreement_of(
         >>> rng = np.random.default_rng(0)
         >>> prompt, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
         >>> value = rng.normal(size=300)[prompt] + rng.normal(size=1200)
-        >>> found = agreement_of(prompt, 0 * prompt, prompt, who, value, "interval").figures
+        >>> found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
         >>> {name: round(x[0], 1) for name, x in found.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
-    from pqpp_metrics.functional._votes import ac1_of
+    from pqpp_metrics.functional._votes import get_ac1
 
-    prompt, unit, item = _numbered(prompt), _numbered(prompt, model), _numbered(item)
-    rows, base = np.arange(len(value)), _numbered(model)
-    who, cell = _numbered(base, annotator), _numbered(unit, annotator)
+    prompt, unit, item = _number_rows(prompt), _number_rows(prompt, model), _number_rows(item)
+    rows, base = np.arange(len(value)), _number_rows(model)
+    who, cell = _number_rows(base, annotator), _number_rows(unit, annotator)
     units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
     # What each vote has to itself is its rest, and what each prompt has is the prompt's.
     apart = np.array([True, units < images < votes, base.max() + 1 < people < votes, False, True])
@@ -185,9 +185,9 @@ def agreement_of(
         number = np.bincount(item)[item]
         kept = number == np.bincount(number[number > 1], minlength=1).argmax()
         if kept.any():
-            ratio, moved = _disagreement(_numbered(item[kept]), value[kept], level="nominal")
+            ratio, moved = _disagreement(_number_rows(item[kept]), value[kept], level="nominal")
             figures["Fleiss' kappa"] = _estimate(1 - ratio, moved, prompt[kept])
-            ac1, of_items = ac1_of(item, value)
+            ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
     freedom = people - int(base.max()) - 1
@@ -219,7 +219,7 @@ def alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -
     kept = np.bincount(item)[item] > 1
     if not kept.any():
         return math.nan, math.nan, math.nan
-    ratio, moved = _disagreement(_numbered(item[kept]), value[kept], level)
+    ratio, moved = _disagreement(_number_rows(item[kept]), value[kept], level)
     return _estimate(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
 
 
@@ -234,7 +234,7 @@ def _disagreement(item: np.ndarray, value: np.ndarray, level: str) -> tuple[floa
         return 0.0, np.zeros(len(value))
     n, number = len(value), np.bincount(item)[item]
     if level == "nominal":
-        pair = _numbered(item, codes)
+        pair = _number_rows(item, codes)
         apart = (number - np.bincount(pair)[pair]) / (number - 1)
         by_chance, own = 1 - np.sum((counts / n) ** 2), 2 - 2 * counts[codes] / n
         ratio = float(apart.mean() / by_chance)
@@ -259,7 +259,7 @@ def _estimate(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
     """Return a figure with its interval, by how each part of a prompt moves it."""
     from pqpp_metrics.functional._influence import correlation_interval
 
-    prompt = _numbered(prompt)
+    prompt = _number_rows(prompt)
     influences = np.bincount(prompt, moved) * (int(prompt.max()) + 1.0) / len(moved)
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = correlation_interval(value, influences / (1 - value * value), CONFIDENCE)
@@ -348,7 +348,7 @@ def _cells(codes: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return number, keys // width, keys % width
 
 
-def _numbered(*columns: np.ndarray) -> np.ndarray:
+def _number_rows(*columns: np.ndarray) -> np.ndarray:
     """Number what differs in any column, from 0 without a gap."""
     code = columns[0].astype(np.int64)
     for column in columns[1:]:
@@ -356,7 +356,7 @@ def _numbered(*columns: np.ndarray) -> np.ndarray:
     return np.unique(code, return_inverse=True)[1]
 
 
-def _prompts_for(width: float, reliability: float, annotators: float) -> int | None:
+def _count_prompts(width: float, reliability: float, annotators: float) -> int | None:
     from scipy.special import fdtri
 
     freedom = _PROMPTS - 1.0

@@ -13,7 +13,7 @@ class Reason(str):
 
     Example:
         >>> why = Reason("shares no image with %(name)s", name="ada")
-        >>> why, why.translated({"shares no image with %(name)s": "ohne Bild mit %(name)s"}.get)
+        >>> why, why.localise({"shares no image with %(name)s": "ohne Bild mit %(name)s"}.get)
         ('shares no image with ada', 'ohne Bild mit ada')
     """
 
@@ -26,10 +26,10 @@ class Reason(str):
         reason.text, reason.facts = text, facts
         return reason
 
-    def translated(self, gettext: Callable[[str], str | None]) -> str:
+    def localise(self, gettext: Callable[[str], str | None]) -> str:
         """Return it in another language."""
         facts = {
-            name: fact.translated(gettext) if isinstance(fact, Reason) else fact
+            name: fact.localise(gettext) if isinstance(fact, Reason) else fact
             for name, fact in self.facts.items()
         }
         return (gettext(self.text) or self.text) % facts

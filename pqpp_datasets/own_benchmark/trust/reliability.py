@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, agreement_of
+from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, get_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 from pqpp_files.names import how_many
 
@@ -35,8 +35,8 @@ class Trust:
         return self.agreement.reliability(self.agreement.size)
 
     @property
-    def told(self) -> str:
-        """How far scores can be relied on, in a line that says the bad news first."""
+    def summary(self) -> str:
+        """The reliability of the scores in one line, problems first."""
         (value, low, high), about = self.reliability, "reliability of a prompt's mean vote (ICC)"
         prompts = self.agreement.prompts if self.agreement else 0
         units = f"{how_many(prompts, 'prompt')} with a model"
@@ -48,29 +48,29 @@ class Trust:
         people, images, _ = self.agreement.size
         told = f"{about}: {value:.2f} ({low:.2f} to {high:.2f}), of {people:.3g} {self.among}"
         told += f" on {images:.3g} images" * (images > 1)
-        if needed := self.agreement.needed:
+        if needed := self.agreement.annotators_needed:
             told += f"; {needed} would be needed for {WANTED}"
         elif value:
             told += f"; {WANTED} needs more images"
         if value < _NOISE:
             told = f"unreliable, more noise of the votes than difference of the prompts; {told}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
-        return agreement_told(alpha, self.among) + told
+        return find_conflict(alpha, self.among) + told
 
 
-def agreement_told(alpha: float, people: str) -> str:
+def find_conflict(alpha: float, people: str) -> str:
     """Return the beginning of a line on people who contradict one another, else nothing.
 
     Example:
-        >>> agreement_told(-0.5, "voters"), agreement_told(0.5, "voters")
+        >>> find_conflict(-0.5, "voters"), find_conflict(0.5, "voters")
         ("voters contradict one another (Krippendorff's alpha -0.50); ", '')
     """
     told = f"{people} contradict one another (Krippendorff's alpha {alpha:.2f}); "
     return told if alpha <= _OPPOSED else ""
 
 
-def trust_in(votes: Votes, counted: np.ndarray) -> Trust:
-    """Say how far the votes that count agree.
+def measure_trust(votes: Votes, counted: np.ndarray) -> Trust:
+    """Measure the agreement of the votes that count.
 
     Args:
         votes: All votes.
@@ -83,4 +83,4 @@ def trust_in(votes: Votes, counted: np.ndarray) -> Trust:
     item, named = votes.item[counted], np.arange(len(counted))
     named = votes.annotator[counted] if votes.has_annotators else named
     rated = votes.prompt[counted], votes.model[counted], item, named, votes.value[counted]
-    return Trust(level, agreement_of(*rated, level), among)
+    return Trust(level, get_agreement(*rated, level), among)

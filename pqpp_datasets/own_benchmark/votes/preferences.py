@@ -16,13 +16,13 @@ import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import number_of
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, texts_of
+from pqpp_datasets.own_benchmark.forms import to_number
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, map_texts
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, alpha
-from pqpp_datasets.own_benchmark.trust.reliability import agreement_told
-from pqpp_datasets.own_benchmark.votes.scales import Scale, key_of, label_values, scale_of_map
+from pqpp_datasets.own_benchmark.trust.reliability import find_conflict
+from pqpp_datasets.own_benchmark.votes.scales import Scale, label_values, scale_of_map, to_key
 from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
@@ -79,20 +79,20 @@ class Preferences:
         return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
 
     @property
-    def flagged(self) -> list[tuple[str, str]]:
+    def flagged_voters(self) -> list[tuple[str, str]]:
         """The voters who are flagged, each with the reason."""
         reasons = self.agreements.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
-    def ranked(self) -> list[tuple[str, float, float, float, int, float]]:
+    def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
         """Return model, strength, its interval, comparisons and share of wins, strongest first."""
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
         rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
 
     @property
-    def told(self) -> str:
-        """How far voters agree on a pair, in a line that says the bad news first."""
+    def summary(self) -> str:
+        """The agreement on pairs in one line, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
             return (
@@ -100,14 +100,14 @@ class Preferences:
                 "disagreement"
             )
         told = f"agreement of voters on a pair: Krippendorff's alpha {value:.2f}"
-        return f"{agreement_told(value, 'voters')}{told} ({low:.2f} to {high:.2f})"
+        return f"{find_conflict(value, 'voters')}{told} ({low:.2f} to {high:.2f})"
 
     def lines(self) -> list[str]:
         """Say the strengths, a line a model."""
         return [
             f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
             f"{share:.1%} won"
-            for model, strength, low, high, count, share in self.ranked()
+            for model, strength, low, high, count, share in self.rank_models()
         ]
 
 
@@ -126,7 +126,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.functional import bradley_terry
 
-    choices, item, agreements = _choices_of(table, options)
+    choices, item, agreements = _read_choices(table, options)
     counted = choices[choices["counts"]]
     first, second = (counted[side].cat.codes.to_numpy(np.int64) for side in ("model_a", "model_b"))
     # From the side of the model that came first in the file, whichever stood first.
@@ -166,7 +166,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     )
 
 
-def _choices_of(
+def _read_choices(
     table: LongTable, options: BuildOptions
 ) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
     """Return what was chosen, the pair of images of each choice, and how the voters agree.
@@ -191,13 +191,13 @@ def _choices_of(
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
     value = label_values(table, "choice", scale, options.blank)
     pair = {
-        f"{role} {place}": rows[sides[0]].where(~turned, rows[sides[1]])
+        f"{role} {index}": rows[sides[0]].where(~turned, rows[sides[1]])
         for role in roles
-        for place, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
+        for index, sides in enumerate(itertools.permutations((f"{role}_a", f"{role}_b")))
     }
     rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
     if "left" in rows:
-        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(key_of(text), 0))
+        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(to_key(text), 0))
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
@@ -225,7 +225,7 @@ def _choices_of(
 
 def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     """Return what stands for which choice; what its numbers say is noted."""
-    missing = frozenset(map(key_of, options.missing))
+    missing = frozenset(map(to_key, options.missing))
     if options.labels:
         scale = scale_of_map(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
@@ -233,10 +233,10 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
             raise BenchmarkError(f"`labels` {options.labels}: {unknown.pop():g} came; {allowed}")
         return replace(scale, missing=scale.missing | missing)
     words = dict(_CHOICES)
-    came = {key_of(text) for text in table.rows["choice"].cat.categories} - missing
+    came = {to_key(text) for text in table.rows["choice"].cat.categories} - missing
     numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
     if numbers:
-        called = table.said("choice")
+        called = table.header("choice")
         fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
         if options.scale in NUMBER_FORMS or called in _SHARES:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
@@ -259,7 +259,7 @@ def _without_names(rows: Any, scale: Scale) -> Any:
     """
 
     def has_meaning(text: str) -> bool:
-        return key_of(text) in scale.missing or not np.isnan(scale.value_of(text))
+        return to_key(text) in scale.missing or not np.isnan(scale.parse_label(text))
 
     words = {value: word for word, value in scale.words.items()}
     choice = rows["choice"].astype(object)
@@ -269,7 +269,7 @@ def _without_names(rows: Any, scale: Scale) -> Any:
         if value in words:
             chosen = is_name & (names == rows[role].map(str.strip).astype(object))
             choice = choice.mask(chosen, words[value])
-    return texts_of(*pd.factorize(choice))
+    return map_texts(*pd.factorize(choice))
 
 
 _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
@@ -293,7 +293,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     rows = table.rows
     if options.blank == "refuse":
         table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
-    rank = table.values("rank", number_of, "a number from 0 on is allowed, the lowest for the best")
+    rank = table.values("rank", to_number, "a number from 0 on is allowed, the lowest for the best")
     table.refuse("rank", np.flatnonzero(rank < 0), "a number from 0 on is allowed")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
@@ -321,7 +321,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         for side, chosen in (("a", first), ("b", second)):
             pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
-    pairs["choice"] = texts_of(order + 1, ["b", "tie", "a"])
+    pairs["choice"] = map_texts(order + 1, ["b", "tie", "a"])
     note = (
         f"rankings: {how_many(len(np.unique(ranking)), 'ranking')} with 1 for the best "
         f"read as {how_many(len(pairs), 'preference')}; intervals take those of one ranking as "

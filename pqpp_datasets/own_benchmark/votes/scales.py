@@ -50,14 +50,14 @@ class Scale:
     positives: frozenset[float] | None = None
     missing: frozenset[str] = frozenset()
 
-    def value_of(self, label: str) -> float:
-        """Return the value of a label, NaN where the scale has no such label.
+    def parse_label(self, label: str) -> float:
+        """Parse a label; NaN if the scale does not have it.
 
         Example:
-            >>> SCALES["yes-no"].value_of(" True "), SCALES["likert5"].value_of("4.0")
+            >>> SCALES["yes-no"].parse_label(" True "), SCALES["likert5"].parse_label("4.0")
             (1.0, 4.0)
         """
-        key = key_of(label)
+        key = to_key(label)
         if key in self.words:
             return float(self.words[key])
         try:
@@ -80,7 +80,7 @@ class Scale:
 
     @property
     def allowed(self) -> str:
-        """What may be written, in words."""
+        """The allowed labels, in words."""
         kind = {"whole": "a whole number", "any": "a number"}.get(self.numbers)
         number = f"{kind} from {self.low:g} to {self.high:g}" if kind else ""
         words = "one of " + ", ".join(self.words) if self.words else ""
@@ -99,11 +99,11 @@ SCALES = {
 }
 
 
-def key_of(label: str) -> str:
-    """Return a label as it is looked up: in lower case, without blanks around it, 2.0 as 2.
+def to_key(label: str) -> str:
+    """Normalise a label for look-up: lower case, stripped, 2.0 as 2.
 
     Example:
-        >>> key_of(" High relevance "), key_of("-1.0")
+        >>> to_key(" High relevance "), to_key("-1.0")
         ('high relevance', '-1')
     """
     return label.strip().lower().removesuffix(".0")
@@ -143,7 +143,7 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> path = Path(tempfile.mkdtemp()) / "map.yaml"
         >>> _ = path.write_text("labels: {bad: 0, fair: 1, good: 2}\npositive: [fair, good]\n")
         >>> scale = scale_of_map(path)
-        >>> scale.value_of("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
+        >>> scale.parse_label("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
     content: dict[str, Any]
@@ -153,11 +153,11 @@ def scale_of_map(path: str | Path) -> Scale:
     else:
         content = read_yaml(path, error=BenchmarkError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
-    words = {key_of(label): float(value) for label, value in content["labels"].items()}
+    words = {to_key(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
         raise BenchmarkError(f"{path}: all labels have one value; expected two or more")
-    positive = list(map(key_of, content.get("positive", ())))
+    positive = list(map(to_key, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
         raise BenchmarkError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")
     return Scale(
@@ -168,7 +168,7 @@ def scale_of_map(path: str | Path) -> Scale:
         "mean",
         words,
         positives=frozenset(words[label] for label in positive) or None,
-        missing=frozenset(map(key_of, content.get("missing", ()))),
+        missing=frozenset(map(to_key, content.get("missing", ()))),
     )
 
 
@@ -179,7 +179,7 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
         BenchmarkError: No scale has all labels, or several have them, and none was named.
         BenchmarkError: Ready scores came without a scale.
     """
-    marks = frozenset(map(key_of, options.missing))
+    marks = frozenset(map(to_key, options.missing))
     if options.labels:
         scale = scale_of_map(options.labels)
         note = f"labels: mapped by {options.labels}"
@@ -191,8 +191,8 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
         raise BenchmarkError(f"`columns` score=...: no file tells the range of scores; {remedy}")
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
-        labels = [label for label in used if key_of(label) not in {"", *marks}]
-        scale = _guessed(table, labels)
+        labels = [label for label in used if to_key(label) not in {"", *marks}]
+        scale = _guess(table, labels)
         shown = ", ".join(sorted({label.strip() for label in labels})[:8])
         note = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
     if options.is_ready:  # means of labels are numbers between them
@@ -201,16 +201,16 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
     return replace(scale, missing=scale.missing | marks)
 
 
-def _guessed(table: LongTable, labels: Sequence[str]) -> Scale:
+def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     """Guess the scale from the distinct labels, where only one is possible.
 
     A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
     where their ends are used or they are written in words; the labels -1, 0 and 1 are also those
     of yes and no with -1 for no answer. Where one label alone is to blame, its row is named.
     """
-    keys = {key_of(label) for label in labels}
+    keys = {to_key(label) for label in labels}
     lacking = {
-        scale.name: [label for label in labels if math.isnan(scale.value_of(label))]
+        scale.name: [label for label in labels if math.isnan(scale.parse_label(label))]
         for scale in SCALES.values()
     }
     names = [name for name, labels in lacking.items() if not labels]
@@ -248,13 +248,13 @@ def _range_of(labels: Iterable[str]) -> str:
     """Return the first usual range that holds all labels, for the user to check."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = named_scale(f"{low}..{high}")
-        if not any(math.isnan(scale.value_of(label)) for label in labels):
+        if not any(math.isnan(scale.parse_label(label)) for label in labels):
             return scale.name
     return "LOW..HIGH"
 
 
-def _side_in(text: str) -> float | str:
-    """Guess the choice that a text speaks of, for the user to check: 1, -1, 0 for a tie, else ?."""
+def _guess_side(text: str) -> float | str:
+    """Guess the choice that a text means, to be checked: 1, -1, 0 for a tie, else ?."""
     known = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {known[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in known}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
@@ -280,17 +280,17 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
             a fault of the table.
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
-    keys = np.array([key_of(text) for text in texts], dtype=object)
+    keys = np.array([to_key(text) for text in texts], dtype=object)
     is_marked = np.array([key in scale.missing for key in keys])
     is_blank = (keys == "") & ~is_marked
-    values = np.array([scale.value_of(text) for text in texts])
-    rows = table.rows_with(role, np.isnan(values) & ~is_marked & ~is_blank)
+    values = np.array([scale.parse_label(text) for text in texts])
+    rows = table.find_rows(role, np.isnan(values) & ~is_marked & ~is_blank)
     if len(rows):
         mark = shlex.quote(table.rows[role].iloc[rows[0]].strip())
         remedy = f"or `missing`={mark} leaves such votes out"
         ways = "choose `scale` or `labels`"
         if role == "choice":
-            spelled = _map_of(texts[~is_marked & ~is_blank], _side_in)
+            spelled = _map_of(texts[~is_marked & ~is_blank], _guess_side)
             ways = f"say what each means, 1 for the first and -1 for the second: {spelled}"
         allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
         table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")

@@ -87,7 +87,7 @@ def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return item, np.unique(item, return_index=True)[1]
 
 
-def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
+def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
     """Make the table of votes.
 
     Args:
@@ -134,7 +134,7 @@ def votes_of(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         scale=scale,
         is_ready=options.is_ready,
         deviation=columns.get("deviation"),
-        notes=(*table.notes, *_unknown(table, rows, options)),
+        notes=(*table.notes, *_list_unknown(table, rows, options)),
     )
 
 
@@ -155,12 +155,12 @@ def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one
     row, cells = repeated[0], keys.loc[repeated[0]]
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
-    same_file = f"{table.place(row).rpartition(', ')[0]}, "
+    same_file = f"{table.locate(row).rpartition(', ')[0]}, "
     table.fault(
         "prompt",
         repeated,
         f"{what} ({', '.join(repr(value)[:60] for value in values)}) also stands in "
-        f"{table.place(first).removeprefix(same_file)}; {remedy}",
+        f"{table.locate(first).removeprefix(same_file)}; {remedy}",
     )
 
 
@@ -191,8 +191,8 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _unknown(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
-    """Say what can't be known of who voted."""
+def _list_unknown(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
+    """List what cannot be checked without annotators."""
     unknown = "their agreement cannot be checked"
     if options.is_ready:
         return [f"scores of images, not votes: {unknown}"]

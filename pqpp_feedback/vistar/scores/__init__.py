@@ -56,4 +56,4 @@ def open_scores(options: Any) -> list[VistarScore]:
         usual = [score for score in classes if score.is_usual]
         classes = sorted(usual, key=lambda score: [*ANGLES, score.angle].index(score.angle))
     sight = None if options.evidence else Sight(options.model, options.device, options.dtype)
-    return [score.opened(sight, options) for score in classes]
+    return [score.from_options(sight, options) for score in classes]

@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture, Row
-from pqpp_feedback.assess.values import listed
-from pqpp_feedback.vistar.choices import asked, choices
+from pqpp_feedback.assess.values import to_list
+from pqpp_feedback.vistar.choices import choices, get_param
 from pqpp_feedback.vistar.score import VistarScore
 
 POSTURES = ("standing", "sitting", "kneeling", "squatting", "lying")
@@ -38,27 +38,27 @@ class Characters(VistarScore):
 
     def lacking(self, picture: Picture) -> str:
         """Return why there is nothing to compare with; empty where there is."""
-        count = asked(picture, "count")
+        count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
-        if count is None and not wanted_characters(picture):
+        if count is None and not parse_characters(picture):
             return "the prompt lists no `count`, `postures` or `expressions`"
         unknown = set(_words(picture, "postures")) - set(POSTURES)
         if unknown:
             return f"no rule for the posture {sorted(unknown)[0]!r}; known: {', '.join(POSTURES)}"
         return ""
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the people with keypoints, in pixels, and expressions."""
         return {"people": self.sight.people(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted mean of the matches that the prompt asks for."""
         people = [
-            {"postures": posture_of(person["keypoints"]), "expressions": person.get("expression")}
+            {"postures": get_posture(person["keypoints"]), "expressions": person.get("expression")}
             for person in evidence["people"]
         ]
-        wanted, count = wanted_characters(picture), asked(picture, "count")
+        wanted, count = parse_characters(picture), get_param(picture, "count")
         count = len(wanted) if count is None else int(float(count))
         parts = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
         parts |= matches(people, wanted)
@@ -91,13 +91,13 @@ def matches(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
     return {name: float(fit[pairing].sum() / numbers[name]) for name, fit in fits.items()}
 
 
-def wanted_characters(picture: Picture) -> list[dict[str, str]]:
-    """Return what is wanted of each person: `postures` and `expressions`, in the prompt's order.
+def parse_characters(picture: Picture) -> list[dict[str, str]]:
+    """Return the wanted `postures` and `expressions` of each person, in order.
 
     Example:
         >>> from pathlib import Path
         >>> about = {"postures": "sitting; standing", "expressions": "happy"}
-        >>> wanted_characters(Picture(Path("a.png"), "", about=about))
+        >>> parse_characters(Picture(Path("a.png"), "", about=about))
         [{'postures': 'sitting', 'expressions': 'happy'}, {'postures': 'standing'}]
     """
     columns = [_words(picture, name) for name in ("postures", "expressions")]
@@ -108,10 +108,10 @@ def wanted_characters(picture: Picture) -> list[dict[str, str]]:
 
 
 def _words(picture: Picture, name: str) -> list[str]:
-    return [text.lower() for text in listed(asked(picture, name))]
+    return [text.lower() for text in to_list(get_param(picture, name))]
 
 
-def posture_of(keypoints: Sequence[Sequence[float]]) -> str | None:
+def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     """Return a person's posture; None where shoulders, hips or legs are not seen.
 
     Lengths are measured by the torso, which is in view where the legs are foreshortened.
@@ -123,7 +123,7 @@ def posture_of(keypoints: Sequence[Sequence[float]]) -> str | None:
     Example:
         >>> place = {5: (0, 0), 6: (2, 0), 11: (0, 5), 12: (2, 5)}
         >>> place |= {13: (0, 9.5), 14: (2, 9.5), 15: (0, 14), 16: (2, 14)}
-        >>> posture_of([(*place.get(n, (0, 0)), n in place) for n in range(17)])
+        >>> get_posture([(*place.get(n, (0, 0)), n in place) for n in range(17)])
         'standing'
     """
     chosen = choices("characters")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import listed, unit_rows
-from pqpp_feedback.vistar.choices import asked, choices
+from pqpp_feedback.assess.values import to_list, unit_rows
+from pqpp_feedback.vistar.choices import choices, get_param
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.vistar import scene_composition
 
@@ -38,13 +38,13 @@ class ComposedScene(VistarScore):
 
     def lacking(self, picture: Picture) -> str:
         """Return what the prompt does not tell; empty where it tells all."""
-        lacking = [name for name in ("panels", "subject") if not listed(asked(picture, name))]
+        lacking = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
         return f"the prompt lists no `{lacking[0]}`" if lacking else ""
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the panels, their similarity to each text, and the subject's to itself."""
-        texts, subject = listed(asked(picture, "panels")), str(asked(picture, "subject"))
-        how, boxes = panels_of(image, asked(picture, "layout"), len(texts))
+        texts, subject = to_list(get_param(picture, "panels")), str(get_param(picture, "subject"))
+        how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
         subjects = [self.sight.subject(part, subject) for part in parts]
         places = [number for number, features in enumerate(subjects) if features is not None]
@@ -72,7 +72,7 @@ class ComposedScene(VistarScore):
         return Verdict(None, score, reason)
 
 
-def panels_of(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
+def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
     """Return how the panels of an image were found, `gutters` or `grid`, and their boxes.
 
     Gutters are taken where they give as many panels as the layout or, without one, as the prompt
@@ -80,10 +80,10 @@ def panels_of(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]
 
     Example:
         >>> from PIL import Image
-        >>> panels_of(Image.new("RGB", (40, 20)), "1x2", 2)
+        >>> find_panels(Image.new("RGB", (40, 20)), "1x2", 2)
         ('grid', [[0, 0, 20, 20], [20, 0, 40, 20]])
     """
-    grid = grid_of(layout)
+    grid = parse_grid(layout)
     boxes = gutter_panels(np.asarray(image))
     wanted = grid[0] * grid[1] if grid else texts
     if len(boxes) == wanted or (grid is None and len(boxes) > 1):
@@ -118,11 +118,11 @@ def consistency(likeness: Sequence[Sequence[float]]) -> float | None:
     return float(np.array(likeness)[above].mean())
 
 
-def grid_of(layout: Any) -> tuple[int, int] | None:
+def parse_grid(layout: Any) -> tuple[int, int] | None:
     """Return rows and columns of a layout like `2x3`; None for anything else.
 
     Example:
-        >>> grid_of("2 x 3"), grid_of("a row")
+        >>> parse_grid("2 x 3"), parse_grid("a row")
         ((2, 3), None)
     """
     match = re.fullmatch(r"\s*([1-9]\d?)\s*[x×*]\s*([1-9]\d?)\s*", str(layout or ""))

@@ -17,7 +17,7 @@ from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight, smaller
 from pqpp_files.extras import needing
-from pqpp_files.hashes import sha256_of, sha256_of_parts
+from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_metrics.functional.vistar import geometric_minimum
 
 CUES = ("normals", "curvature", "highlights", "contours", "texture", "anomaly")
@@ -47,9 +47,9 @@ class Geometry(VistarScore):
         super().__init__(sight)
         self._padim, self._references = None, ""
         if sight and flawless_dir:
-            self.models |= sight.told("anomaly")
+            self.models |= sight.get_models("anomaly")
             files = image_files(Path(flawless_dir))
-            self._references = sha256_of_parts(f"{sha256_of(file)}\n" for file in files)
+            self._references = hash_parts(f"{hash_file(file)}\n" for file in files)
             seen = [self.sight.features(open_picture(file)) for file in files]
             self._padim = fit_padim(seen)
 
@@ -58,7 +58,7 @@ class Geometry(VistarScore):
         """The choices, and which reference images there were."""
         return {**super().settings, "references": self._references}
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the raw cues."""
         pixels = np.asarray(smaller(image)) / 255.0
         seen = raw_cues(pixels, self.sight.depth(image, picture))
@@ -152,7 +152,7 @@ def normals_dispersion(depth: Values) -> float:
     mean /= np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
     # Half the chord: exact where normals are almost equal.
     chord = np.linalg.norm(normals - mean, axis=-1) / 2
-    return _trimmed(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
+    return _trimmed_mean(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
 
 
 def depth_curvature(depth: Values) -> float:
@@ -163,10 +163,10 @@ def depth_curvature(depth: Values) -> float:
         0.0
     """
     bent = ndimage.laplace(depth / max(float(np.median(depth)), 1e-9))
-    return _trimmed(np.abs(bent[1:-1, 1:-1]))
+    return _trimmed_mean(np.abs(bent[1:-1, 1:-1]))
 
 
-def _trimmed(values: Values) -> float:
+def _trimmed_mean(values: Values) -> float:
     """Return the mean without the largest values: where objects end."""
     return float(stats.trim1(values, choices("geometry")["trimmed"], axis=None).mean())
 

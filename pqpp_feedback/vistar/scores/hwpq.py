@@ -13,21 +13,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pqpp_backbones.chat.chat import Chat, Request, json_of
-from pqpp_backbones.pretrained import Model
+from pqpp_backbones.chat.chat import Chat, Request, parse_reply
+from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions, validate_questionnaire
-from pqpp_feedback.assess.assessor import Verdict, random_for
+from pqpp_feedback.assess.assessor import Verdict, make_random
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import pixel_hash
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
+from pqpp_files.atomic_write import write_whole
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.hashes import sha256_of_parts
-from pqpp_files.paths import expanded
-from pqpp_files.write_beside import write_whole
+from pqpp_files.hashes import hash_parts
+from pqpp_files.paths import expand
 from pqpp_metrics.functional.vistar import hwpq
 
 INSTRUCTION = Path(__file__).parents[1] / "instruction.txt"
@@ -41,7 +41,7 @@ def instruction_hash() -> str:
         >>> len(instruction_hash())
         64
     """
-    return sha256_of_parts([INSTRUCTION.read_text("utf-8")])
+    return hash_parts([INSTRUCTION.read_text("utf-8")])
 
 
 class Questionnaires:
@@ -59,17 +59,17 @@ class Questionnaires:
     """
 
     def __init__(self, folder: str | Path, writer: Chat | None = None) -> None:
-        self.folder, self.writer = expanded(folder), writer
+        self.folder, self.writer = expand(folder), writer
 
     def path(self, prompt: str) -> Path:
         """Return the file of a prompt."""
-        return self.folder / f"{sha256_of_parts([prompt])[:32]}.json"
+        return self.folder / f"{hash_parts([prompt])[:32]}.json"
 
     def has(self, prompt: str) -> bool:
         """Return whether a prompt has its questionnaire."""
         return self.path(prompt).is_file()
 
-    def of(self, prompt: str) -> dict[str, Any]:
+    def get_questionnaire(self, prompt: str) -> dict[str, Any]:
         """Return a prompt's questionnaire, written now if it has none.
 
         Raises:
@@ -127,7 +127,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     for seed in range(tries):
         reply = writer.ask(_writing(prompt, more, seed)).text
         try:
-            return checked_questionnaire(json_of(reply)), seed + 1
+            return normalise_weights(parse_reply(reply)), seed + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
@@ -139,7 +139,7 @@ def _writing(prompt: str, more: str = "", seed: int = 0) -> Request:
     return Request(text, told, None, read_json(SCHEMA), seed, most_tokens=4096, about=prompt)
 
 
-def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
+def normalise_weights(questionnaire: Any) -> dict[str, Any]:
     """Return a questionnaire with weights that sum to 1 exactly.
 
     Raises:
@@ -148,16 +148,16 @@ def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
         >>> level = {"level_weight": 0.25, "questions": [pair]}
-        >>> found = checked_questionnaire({name: level for name in LEVELS})
+        >>> found = normalise_weights({name: level for name in LEVELS})
         >>> found["L1"]["questions"][0]["question_weight"]
         1.0
     """
     levels = []
     try:
         for name in LEVELS:
-            questions = _scaled(questionnaire[name]["questions"], "question_weight", name)
+            questions = _normalise(questionnaire[name]["questions"], "question_weight", name)
             levels.append({**questionnaire[name], "questions": questions})
-        levels = _scaled(levels, "level_weight", "the four levels")
+        levels = _normalise(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
         raise BenchmarkError(f"not of the form that is asked for ({error!r:.60})") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
@@ -165,7 +165,7 @@ def checked_questionnaire(questionnaire: Any) -> dict[str, Any]:
     return checked
 
 
-def _scaled(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
+def _normalise(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
     if not abs(total - 1) <= choices("hwpq")["weight_tolerance"]:
         raise BenchmarkError(f"{name} of {where} sums to {total:g}; it must sum to 1")
@@ -191,7 +191,7 @@ class Answers:
     def __init__(self, chat: Chat, votes: int = 3) -> None:
         self.chat, self.votes = chat, votes
 
-    def of(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
+    def collect(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
         """Return `positive` and `negative`: of each question its votes, None where unreadable.
 
         Args:
@@ -214,23 +214,23 @@ class Answers:
         self, image: Any, pixels: str, side: str, questions: Sequence[str], seed: int
     ) -> list[bool | None]:
         # Shuffled, so that the first question is not always the same one.
-        left = random_for(pixels, side, seed).permutation(len(questions)).tolist()
+        left = make_random(pixels, side, seed).permutation(len(questions)).tolist()
         answers: dict[int, bool | None] = {}
         for attempt in range(choices("hwpq")["answer_tries"]):
             if left:  # what was not readable is asked again
                 again = seed + attempt * self.votes
-                request = request_of(image, [questions[n] for n in left], again)
-                read = parsed(self.chat.ask(request).text, len(left))
+                request = make_request(image, [questions[n] for n in left], again)
+                read = parse_answers(self.chat.ask(request).text, len(left))
                 answers |= dict(zip(left, read, strict=True))
                 left = [n for n in left if answers[n] is None]
         return [answers[number] for number in range(len(questions))]
 
 
-def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:
+def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
     r"""Return the request that asks some questions about an image.
 
     Example:
-        >>> request_of(None, ["A cat?", "A dog?"], 0).text
+        >>> make_request(None, ["A cat?", "A dog?"], 0).text
         'q1: A cat?\nq2: A dog?'
     """
     chosen, names = choices("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
@@ -246,19 +246,19 @@ def request_of(image: Any, questions: Sequence[str], seed: int) -> Request:
     return Request(text, SYSTEM, image, schema, *how, about=about)
 
 
-def parsed(text: str, number: int) -> list[bool | None]:
+def parse_answers(text: str, number: int) -> list[bool | None]:
     """Return the answers of a reply; what is no true or false is None and never guessed.
 
     Example:
-        >>> parsed('{"q1": true, "q2": "maybe"}', 3), parsed("Yes, it does.", 1)
+        >>> parse_answers('{"q1": true, "q2": "maybe"}', 3), parse_answers("Yes, it does.", 1)
         ([True, None, None], [None])
     """
     try:
-        reply = json_of(text)
+        reply = parse_reply(text)
     except ValueError:
         reply = None
     reply = reply if isinstance(reply, dict) else {}
-    answers = [reply.get(f"q{place}") for place in range(1, number + 1)]
+    answers = [reply.get(f"q{index}") for index in range(1, number + 1)]
     return [answer if isinstance(answer, bool) else None for answer in answers]
 
 
@@ -284,13 +284,13 @@ class HwpqScore(VistarScore):
         super().__init__()
         self._questionnaires, self._answers = questionnaires, answers
         if answers and questionnaires:
-            self.models["answers"] = Model(answers.chat.name)
+            self.models["answers"] = ModelId(answers.chat.name)
             if questionnaires.writer:
-                self.models["questions"] = Model(questionnaires.writer.name)
+                self.models["questions"] = ModelId(questionnaires.writer.name)
 
     @classmethod
-    def opened(cls, sight: Sight | None, options: Any) -> Self:
-        """See `VistarScore.opened`.
+    def from_options(cls, sight: Sight | None, options: Any) -> Self:
+        """See `VistarScore.from_options`.
 
         Raises:
             FeedbackError: An option is missing.
@@ -326,13 +326,13 @@ class HwpqScore(VistarScore):
         votes = self._answers.votes if self._answers else None
         return {**super().settings, "instruction": instruction_hash(), "votes": votes}
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
-        with self.timed("questions"):
-            questions = flat_questions(self._questionnaires.of(picture.prompt))
-        with self.timed("answers"):
-            return {"questions": questions, **self._answers.of(image, questions)}
+        with self.measure_time("questions"):
+            questions = flat_questions(self._questionnaires.get_questionnaire(picture.prompt))
+        with self.measure_time("answers"):
+            return {"questions": questions, **self._answers.collect(image, questions)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted share of confirmed facts; None where a question has no answer."""
@@ -383,10 +383,10 @@ def planned_requests(
         questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
         if questionnaires.has(prompt):
             with contextlib.suppress(FeedbackError):  # told when it is its turn
-                questions = flat_questions(questionnaires.of(prompt))
+                questions = flat_questions(questionnaires.get_questionnaire(prompt))
         elif questionnaires.writer is None:  # it gets no answer
             continue
         else:
             new[prompt] = _writing(prompt)
-        asked[prompt] = [request_of(_AN_IMAGE, questions[side], 0) for side in SIDES] * votes
+        asked[prompt] = [make_request(_AN_IMAGE, questions[side], 0) for side in SIDES] * votes
     return list(new.values()), [one for prompt in prompts for one in asked.get(prompt, ())]

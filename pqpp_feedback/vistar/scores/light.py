@@ -10,7 +10,7 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import asked, choices
+from pqpp_feedback.vistar.choices import choices, get_param
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.scores.geometry import pieces
 from pqpp_feedback.vistar.sight import smaller
@@ -36,11 +36,11 @@ class Light(VistarScore):
 
     def lacking(self, picture: Picture) -> str:
         """Return why no direction is wanted; empty where one is."""
-        if wanted_light(picture) is not None:
+        if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the objects with the shadows that they cast."""
         seen, masks = self.sight.objects(image, picture)
         depth = self.sight.depth(image, picture)
@@ -49,7 +49,7 @@ class Light(VistarScore):
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""
-        light, wanted = inferred_light(evidence), wanted_light(picture)
+        light, wanted = inferred_light(evidence), parse_light(picture)
         if light is None:
             if not evidence["objects"]:
                 why = "no object was found"
@@ -84,16 +84,16 @@ def inferred_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
     return median / length if length > 0 else None
 
 
-def wanted_light(picture: Picture) -> np.ndarray | None:
+def parse_light(picture: Picture) -> np.ndarray | None:
     """Return the direction of the light that a prompt names, the longest phrase first; or None.
 
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "A vase, light from upper-left front.")
-        >>> wanted_light(picture).round(2).tolist()
+        >>> parse_light(picture).round(2).tolist()
         [-0.5, 0.71, 0.5]
     """
-    text = _words(str(asked(picture, "light") or picture.prompt))
+    text = _words(str(get_param(picture, "light") or picture.prompt))
     phrases = choices("light")["phrases"]
     for phrase in sorted(phrases, key=len, reverse=True):
         if re.search(rf"\b{re.escape(_words(phrase))}\b", text):

@@ -43,7 +43,7 @@ class PenetrationScore(VistarScore):
         self.weighting = weighting or choices(self.section)["weighting"]
         self.routine += f"-{self.weighting}"
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that meet in the picture, with their depths."""
         seen, masks = self.sight.objects(image, picture)
         depth = self.sight.depth(image, picture)
@@ -160,7 +160,7 @@ def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     relief = float(depth[a].std() + depth[b].std())
     if not rim.any() or relief <= max(_FLATTEST * float(depth.mean()), 10.0**-DIGITS):
         return None
-    (near_a, slope), (near_b, slope_of_other) = (_continued(mask, depth, rim) for mask in (a, b))
+    (near_a, slope), (near_b, slope_of_other) = (_extend(mask, depth, rim) for mask in (a, b))
     allowed = chosen["meeting_slope"] * (slope + slope_of_other)
     meets = np.abs(near_a - near_b) < allowed + chosen["meeting_relief"] * relief
     line = np.zeros(a.shape, bool)
@@ -175,7 +175,7 @@ def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     return {"overlap": depths[:2], "outside": depths[2:], "relief": relief, "contact": contact}
 
 
-def _continued(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
+def _extend(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
     """Return the depth that a surface would have at the rim, and its slope there, a pixel."""
     inner = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
     inner = inner if inner.any() else mask

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pqpp_backbones.pretrained import Model
+from pqpp_backbones.pretrained import ModelId
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import asked, choices
+from pqpp_feedback.vistar.choices import choices, get_param
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Sight
 from pqpp_files.errors import in_a_line
@@ -142,7 +142,7 @@ def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return [dict(pieces[i]) for row in rows for i in sorted(row, key=lambda i: (left[i], i))]
 
 
-def normalised(text: str, counts: Sequence[str] = ()) -> str:
+def normalise_text(text: str, counts: Sequence[str] = ()) -> str:
     """Return a text as it is compared: one case, no punctuation, single blanks.
 
     Args:
@@ -150,7 +150,7 @@ def normalised(text: str, counts: Sequence[str] = ()) -> str:
         counts: What counts nonetheless: `case`, `punctuation`.
 
     Example:
-        >>> normalised(' "Grand  CANYON!" '), normalised("Stop!", ["case", "punctuation"])
+        >>> normalise_text(' "Grand  CANYON!" '), normalise_text("Stop!", ["case", "punctuation"])
         ('grand canyon', 'Stop!')
     """
     chosen = choices("text_rendering")
@@ -162,11 +162,11 @@ def normalised(text: str, counts: Sequence[str] = ()) -> str:
     return " ".join(text.split())
 
 
-def best_part(read: str, wanted: str) -> str:
+def best_match(read: str, wanted: str) -> str:
     """Return the part of a read text that is most like the wanted one: other text is no fault.
 
     Example:
-        >>> best_part("now grand canyn lodge", "grand canyon"), best_part("出口东门", "东门")
+        >>> best_match("now grand canyn lodge", "grand canyon"), best_match("出口东门", "东门")
         ('grand canyn', '东门')
     """
     if re.search(r"[\u3040-\u30ff\u3400-\u9fff]", wanted) and wanted in read:
@@ -228,7 +228,7 @@ class TextRenderingScore(VistarScore):
         text_counts: Sequence[str] = (),
     ) -> None:
         super().__init__(sight)
-        self.models["text"] = Model("rapidocr", "" if read else metadata.version("rapidocr"))
+        self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
         reader = pieces_at_any_angle if text_turned else pieces_of_text
         self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
         self._read = read or functools.partial(reader, script=text_script)
@@ -242,28 +242,28 @@ class TextRenderingScore(VistarScore):
         """The choices, and what differs from the paper's form."""
         return {**super().settings, "variant": self._variant, **self._looked}
 
-    def _wanted(self, picture: Picture) -> str:
+    def _find_text(self, picture: Picture) -> str:
         """Return the wanted text, found once for an image that is looked at and judged."""
         if self._last[0] is not picture:
-            self._last = picture, wanted_text(picture)
+            self._last = picture, find_wanted_text(picture)
         return self._last[1]
 
     def lacking(self, picture: Picture) -> str:
         """Return why there is nothing to compare with; empty where a text is asked for."""
         lacking = "none in quotes or said to be drawn, no parameter `text`"
-        return "" if self._wanted(picture) else f"the prompt asks for no text: {lacking}"
+        return "" if self._find_text(picture) else f"the prompt asks for no text: {lacking}"
 
-    def look(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
 
         Raises:
             FeedbackError: The wanted text has letters that the reader does not know.
         """
         script = str(self._looked["script"])
-        if unread := unread_letters(self._wanted(picture), script):
+        if unread := unread_letters(self._find_text(picture), script):
             told = f"the wanted text is {unread}, which the {script} reader does not know"
             raise FeedbackError(f"{told}; see `text_script`")
-        with self.timed("text"):
+        with self.measure_time("text"):
             return {"pieces": self._read(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -271,9 +271,9 @@ class TextRenderingScore(VistarScore):
         chosen = choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
-        texts = " ".join(sure), self._wanted(picture)
-        read, wanted = (normalised(text, self._counts) for text in texts)
-        read = best_part(read, wanted) if self._match == "contained" else read
+        texts = " ".join(sure), self._find_text(picture)
+        read, wanted = (normalise_text(text, self._counts) for text in texts)
+        read = best_match(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}
         outcome = f'read "{read}"' if read else "no text was read"
@@ -281,15 +281,15 @@ class TextRenderingScore(VistarScore):
         return Verdict(None, scores["text_rendering"], reason)
 
 
-def wanted_text(picture: Picture) -> str:
+def find_wanted_text(picture: Picture) -> str:
     """Return the text that an image should show: its parameter, or what the prompt wants drawn.
 
     Example:
         >>> from pathlib import Path
-        >>> wanted_text(Picture(Path("a.png"), 'A sign that says "Open" and "24 h"'))
+        >>> find_wanted_text(Picture(Path("a.png"), 'A sign that says "Open" and "24 h"'))
         'Open 24 h'
     """
-    given = asked(picture, "text")
+    given = get_param(picture, "text")
     if given:
         return given if isinstance(given, str) else " ".join(given)
     return " ".join(Prompt.read(picture.prompt).texts)

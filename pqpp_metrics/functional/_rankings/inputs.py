@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels
-from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrapped
+from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_array, as_numbers
 from pqpp_metrics.functional._rankings.order import below, count
 
@@ -87,9 +87,9 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
         relevant = functools.partial(operator.le, level)
     if rules.judged_only not in (True, False):  # a text of the command line, say
-        raise _inputs.not_allowed("judged_only", rules.judged_only, "it is True or False")
+        raise _inputs.not_allowed_error("judged_only", rules.judged_only, "it is True or False")
     may_be_unjudged = rules.has_unjudged or rules.judged_only
-    scores, relevance = unwrapped("scores", scores), unwrapped("relevance", relevance)
+    scores, relevance = unwrap("scores", scores), unwrap("relevance", relevance)
     lengths = row_lengths(scores), row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
@@ -100,7 +100,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         # Below all scores of the query; grades of 0 behind all others change no metric.
         last = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
         unknown = np.nan if may_be_unjudged else 0
-        scores, relevance = filled("scores", rows, last), filled("relevance", relevance, unknown)
+        scores, relevance = pad("scores", rows, last), pad("relevance", relevance, unknown)
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_alike(scores=scores, relevance=relevance)
@@ -111,19 +111,19 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
-        relevance = _checked_grades(xp, "relevance", relevance, may_be_unjudged)
+        relevance = _check_grades(xp, "relevance", relevance, may_be_unjudged)
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
         missing = _unretrieved_grades(xp, relevance, rules)
     if rules.tie_tolerance:
-        scores = _with_ties_merged(xp, scores, float(rules.tie_tolerance))
+        scores = _merge_ties(xp, scores, float(rules.tie_tolerance))
     ties = rules.ties
     if ties == "docno":
         scores, ties = by_document(xp, scores, rules.document_ids), "order"
     return RankingInputs(xp, scores, relevance, missing, ties, relevant)
 
 
-def _checked_grades(xp, name, grades, may_be_unjudged):
+def _check_grades(xp, name, grades, may_be_unjudged):
     """Raise for what is no grade; what has no judgment is 0."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
@@ -136,20 +136,20 @@ def _checked_grades(xp, name, grades, may_be_unjudged):
 
 def _unretrieved_grades(xp, relevance, rules):
     """The checked grades of documents that were not retrieved, (queries, any number)."""
-    grades = unwrapped("unretrieved", rules.unretrieved)
+    grades = unwrap("unretrieved", rules.unretrieved)
     lengths = row_lengths(grades)
     if lengths and len(set(lengths)) > 1:
-        grades = filled("unretrieved", grades, 0)
+        grades = pad("unretrieved", grades, 0)
     grades = _inputs.as_array("unretrieved", grades)
     _inputs.require_alike(same_shape=False, relevance=relevance, unretrieved=grades)
     if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
         return relevance[:, :0]
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
     _inputs.require_as_many("a row for each query", unretrieved=grades, relevance=relevance)
-    return _checked_grades(xp, "unretrieved", grades, rules.has_unjudged)
+    return _check_grades(xp, "unretrieved", grades, rules.has_unjudged)
 
 
-def _with_ties_merged(xp, scores, tie_tolerance):
+def _merge_ties(xp, scores, tie_tolerance):
     """Scores whose neighbours in order are within the tolerance made equal to the lowest."""
     order = xp.argsort(scores, axis=1, stable=True)
     ordered = xp.take_along_axis(scores, order, axis=1)
@@ -174,7 +174,7 @@ def row_lengths(value: Any) -> list[int] | None:
         return None
 
 
-def filled(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
+def pad(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
     """Rows of numbers of different lengths as a table, filled up by one value, or one a row."""
     arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
     dtype = np.result_type(*arrays, *[np.float64] * bool(np.any(np.not_equal(fill, 0))))
@@ -195,7 +195,7 @@ def by_document(
     if document_ids is None:
         raise MetricInputError("ties='docno' needs `document_ids`, the name of each document")
     plain = to_numpy(scores).astype(np.float64)
-    ids = document_ids if callable(document_ids) else _checked_ids(document_ids, plain.shape)
+    ids = document_ids if callable(document_ids) else _check_ids(document_ids, plain.shape)
     ordered = np.sort(plain, axis=1)
     rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if not len(rows):
@@ -217,9 +217,9 @@ def by_document(
     return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
-def _checked_ids(ids, shape):
+def _check_ids(ids, shape):
     """Names of documents as a numpy array of text or integers, in the shape of the scores."""
-    ids = unwrapped("document_ids", ids)
+    ids = unwrap("document_ids", ids)
     if lengths := row_lengths(ids):
         blank = type(next((row[0] for row in ids if len(row)), ""))()
         ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]

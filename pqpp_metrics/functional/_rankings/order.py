@@ -32,7 +32,7 @@ def share(xp: ModuleType, part: Array, whole: Array) -> Array:
     return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
 
-def weighted(xp: ModuleType, rows: Array, weights: Array) -> Array:
+def weighted_sum(xp: ModuleType, rows: Array, weights: Array) -> Array:
     """The sum of each row times weights, float64 (queries,), whatever rows stand beside it."""
     if array_api_compat.is_numpy_namespace(xp):
         return np.einsum("ij,j->i", rows, weights)

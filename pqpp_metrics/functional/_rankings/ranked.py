@@ -20,15 +20,15 @@ def expected_number(xp: ModuleType, tied: Array, relevant: Array, free: Array) -
 def chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
     """Probability that one of the relevant tied documents gets a free place."""
     none = xp.ones_like(tied)
-    for place in range(int(xp.max(free))):
-        misses = xp.maximum(tied - relevant - place, xp.zeros_like(tied))
-        left = xp.maximum(tied - place, xp.ones_like(tied))
-        none = xp.where(place < free, none * misses / left, none)
+    for index in range(int(xp.max(free))):
+        misses = xp.maximum(tied - relevant - index, xp.zeros_like(tied))
+        left = xp.maximum(tied - index, xp.ones_like(tied))
+        none = xp.where(index < free, none * misses / left, none)
     return 1.0 - none
 
 
 def relevant_in_top(
-    given: RankingInputs,
+    inputs: RankingInputs,
     k: int | Array,
     relevant: Callable[[Array], Array] | None = None,
     expected: Callable[..., Array] = expected_number,
@@ -36,14 +36,14 @@ def relevant_in_top(
     """Number of relevant documents among the first k, as float64 (queries,).
 
     Args:
-        given: Of any library.
+        inputs: Of any library.
         k: One for all or (queries,), no more than there are documents.
         relevant: Which grades count, if not those of relevant documents.
         expected: What documents tied at the k-th score add with ties="expected".
     """
-    xp, scores = given.xp, given.scores
-    relevant = relevant or given.relevant
-    is_relevant = relevant(given.relevance)
+    xp, scores = inputs.xp, inputs.scores
+    relevant = relevant or inputs.relevant
+    is_relevant = relevant(inputs.relevance)
     threshold = _kth_largest(xp, scores, k)[:, None]
     reached = scores >= threshold
     relevant_counts = xp.astype(count(xp, is_relevant & reached), xp.float64)
@@ -58,12 +58,12 @@ def relevant_in_top(
     candidates = tied & is_relevant
     free = (k if isinstance(k, int) else xp.take(k, rows)) - count(xp, above)
     counts = count(xp, tied), count(xp, candidates), free
-    if given.ties == "expected":
+    if inputs.ties == "expected":
         taken = expected(xp, *(xp.astype(part, xp.float64) for part in counts))
-    elif given.ties == "order":
+    elif inputs.ties == "order":
         place = xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1)
         taken = count(xp, candidates & (place <= free[:, None]))
-    elif given.ties == "optimistic":
+    elif inputs.ties == "optimistic":
         taken = xp.minimum(counts[1], free)
     else:
         taken = xp.maximum(free - (counts[0] - counts[1]), xp.zeros_like(free))
@@ -103,20 +103,20 @@ class TieGroups(NamedTuple):
 
 
 def ranked_gains(
-    given: RankingInputs, gain: Callable[[Array], Array]
+    inputs: RankingInputs, gain: Callable[[Array], Array]
 ) -> tuple[Array, TieGroups | None]:
     """Gains of grades by rank, float64 (queries, documents), and what is tied if that matters.
 
     `gain` is applied to grades of any type. Where ties are "expected", every document of a tie has
     the tie's mean gain to tell, see `mean_gains`.
     """
-    xp = given.xp
-    gains = xp.astype(gain(given.relevance), xp.float64)
-    order = document_order(xp, given.scores, gains, given.ties, stable=given.ties == "order")
+    xp = inputs.xp
+    gains = xp.astype(gain(inputs.relevance), xp.float64)
+    order = document_order(xp, inputs.scores, gains, inputs.ties, stable=inputs.ties == "order")
     ranked = xp.take_along_axis(gains, order, axis=1)
-    if given.ties != "expected":
+    if inputs.ties != "expected":
         return ranked, None
-    scores = xp.take_along_axis(given.scores, order, axis=1)
+    scores = xp.take_along_axis(inputs.scores, order, axis=1)
     rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
     if not rows.shape[0]:
         return ranked, None
@@ -141,9 +141,9 @@ def _tie_groups(xp, rows, scores, gains):
     return TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
 
 
-def mean_gains(given: RankingInputs, gain: Callable[[Array], Array]) -> Array:
+def mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
     """Gains by rank, where with "expected" every document of a tie has the tie's mean gain."""
-    ranked, tied = ranked_gains(given, gain)
+    ranked, tied = ranked_gains(inputs, gain)
     if tied is not None:
-        ranked[tied.rows, :] = tied.gain / given.xp.astype(tied.size, given.xp.float64)
+        ranked[tied.rows, :] = tied.gain / inputs.xp.astype(tied.size, inputs.xp.float64)
     return ranked

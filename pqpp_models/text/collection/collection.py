@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pqpp_models.text.arrays import Arrays, Singles, chunks, prefixed, unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.reading.words import WordTables, content_words, difficulty_features, words_of
+from pqpp_models.text.reading.words import WordTables, content_words, difficulty_features, to_words
 
 SCOPE_SHARES = (0.8, 0.6, 0.4)
 SCOPE_RANKS = (1, 5, 10, 20, 50)
@@ -67,7 +67,7 @@ class Postings:
     @classmethod
     def build(cls, captions: Sequence[str]) -> Postings:
         """Note the content words of some captions."""
-        spoken = [words_of(caption) for caption in captions]
+        spoken = [to_words(caption) for caption in captions]
         pairs = {
             (zlib.crc32(word.encode()), number)
             for number, words in enumerate(spoken)
@@ -105,7 +105,7 @@ class Postings:
         """
         rows = []
         for prompt in prompts:
-            words = words_of(prompt)
+            words = to_words(prompt)
             content = content_words(words)
             same = np.flatnonzero(self.keys == _key(words))
             hits = np.zeros(len(self.keys), dtype=np.int16)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.checkpoint import read_config, read_tensors, write_checkpoint
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.errors import ModelError
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_hub.card import render_card
 from pqpp_models.errors import PredictorError
 from pqpp_models.text.collection.collection import (
@@ -27,7 +27,7 @@ from pqpp_models.text.collection.collection import (
     word_tensors,
     words_from_tensors,
 )
-from pqpp_models.text.reading.words import WordTables, words_of
+from pqpp_models.text.reading.words import WordTables, to_words
 
 if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
@@ -111,14 +111,14 @@ class EncodedCaptions:
         Raises:
             ModelError: the folder holds no collection, or a damaged one.
         """
-        place = expanded(folder)
-        config = read_config(place)
+        path = expand(folder)
+        config = read_config(path)
         if config["predictor_type"] != KIND:
             raise ModelError(
-                f"{place} is a predictor of type {config['predictor_type']!r:.60}, not a "
+                f"{path} is a predictor of type {config['predictor_type']!r:.60}, not a "
                 "collection; make one with pqpp models collection build"
             )
-        tensors = read_tensors(place, config)
+        tensors = read_tensors(path, config)
         try:
             states = {layer: tensors[f"states.{layer}"] for layer in config["layers"]}
             size = config["captions"]
@@ -130,8 +130,7 @@ class EncodedCaptions:
             return cls(states, tables, postings, *encoder)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
-                f"{place} has no usable collection ({type(error).__name__}: {error}); build it "
-                "again"
+                f"{path} has no usable collection ({type(error).__name__}: {error}); build it again"
             ) from None
 
 
@@ -144,10 +143,10 @@ def distinct(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
     >>> distinct(["A cat.", "", "a cat", "Two dogs", "a bird"], known=["A bird!"])
     ['A cat.', 'Two dogs']
     """
-    said = {tuple(words_of(text)) for text in known}
+    said = {tuple(to_words(text)) for text in known}
     kept: dict[tuple[str, ...], str] = {}
     for caption in captions:
-        words = tuple(words_of(caption))
+        words = tuple(to_words(caption))
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
@@ -169,7 +168,7 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predicto
     Raises:
         PredictorError: the predictor has no collection to replace, or the encoders differ.
     """
-    encoder, layers = encoder_of(predictor)
+    encoder, layers = to_encoder(predictor)
     from pqpp_backbones.encoder.pretrained import weights_sha256
 
     problems = [f"lacks layer {layer}" for layer in layers if layer not in captions.states]
@@ -190,14 +189,14 @@ def with_collection(predictor: Predictor, captions: EncodedCaptions) -> Predicto
     return made
 
 
-def encoder_of(predictor: Predictor) -> tuple[Any, list[int]]:
+def to_encoder(predictor: Predictor) -> tuple[Any, list[int]]:
     """Return the encoder and the layers that a predictor's collection was made with.
 
     Raises:
         PredictorError: the predictor has none.
 
     >>> from pqpp_models import Predictor
-    >>> encoder_of(Predictor.from_pretrained("static"))
+    >>> to_encoder(Predictor.from_pretrained("static"))
     Traceback (most recent call last):
         ...
     pqpp_models.errors.PredictorError: static has no collection that can be replaced: ...

@@ -17,10 +17,10 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.conflicts import conflicts_in
-from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, places_of_numbers
-from pqpp_backbones.prompt.quoted import QUOTED, masked, text_of
-from pqpp_backbones.prompt.word_lists import any_of
+from pqpp_backbones.prompt.conflicts import find_conflicts
+from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, find_numbers
+from pqpp_backbones.prompt.quoted import QUOTED, get_quote, mask_quotations
+from pqpp_backbones.prompt.word_lists import any_word
 from pqpp_models.text.reading.words import WORD_LISTS
 
 PLACES = (
@@ -34,7 +34,7 @@ PLACES = (
     "near",
 )
 """Words for where a thing is beside another, and what says less."""
-_ENDS = any_of(WORD_LISTS["ends_name"])
+_ENDS = any_word(WORD_LISTS["ends_name"])
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
 _SEPARATOR = r"(?:, and | and |, )"
@@ -43,7 +43,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `log_asked` .27."""
+"""In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
@@ -64,20 +64,20 @@ class Count(NamedTuple):
 
 
 @lru_cache(1 << 12)
-def counts_in(text: str) -> tuple[Count, ...]:
+def to_counts(text: str) -> tuple[Count, ...]:
     """Return the counts of things in a text of small letters, without those in quotation marks.
 
     A number is a count where a plural follows within a few words, and 1 before any word; "one",
     "a pair" and years are none.
 
-    >>> [(count.number, count.thing) for count in counts_in("3 red cats in 1999, bus 23, 5 metres")]
+    >>> [(count.number, count.thing) for count in to_counts("3 red cats in 1999, bus 23, 5 metres")]
     [(3, (6, 10))]
     """
     if not _DIGIT.search(text) and _COUNTING.isdisjoint(_LETTERS.findall(text)):
         return ()
-    text = masked(text)
+    text = mask_quotations(text)
     counts: list[Count] = []
-    for number in places_of_numbers(text):
+    for number in find_numbers(text):
         if not number.value or _is_name(text, *number):
             continue
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
@@ -94,7 +94,7 @@ def counts_in(text: str) -> tuple[Count, ...]:
 def is_couple(text: str, count: Count) -> bool:
     """Tell whether a count is of two people, who come in twos.
 
-    >>> [is_couple(text, *counts_in(text)) for text in ("two old friends", "two old dogs")]
+    >>> [is_couple(text, *to_counts(text)) for text in ("two old friends", "two old dogs")]
     [True, False]
     """
     return count.number == 2 and text[slice(*count.thing)] in WORD_LISTS["people"]
@@ -166,16 +166,16 @@ def with_fewer_things(text: str) -> tuple[str, ...]:
     """
     counted: list[tuple[int, str, str, str]] = []
     at = 0
-    for count in counts_in(text):
+    for count in to_counts(text):
         start, end = count.thing
         number = min(count.number, _MOST_THINGS)
         counted.append((number, text[at : count.start], text[count.end : start], text[start:end]))
         at = end
-    return _lowered(tuple(counted), text[at:]) if counted else (text,)
+    return _lower_numbers(tuple(counted), text[at:]) if counted else (text,)
 
 
 @lru_cache(1 << 10)
-def _lowered(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
+def _lower_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
     """Return texts with lower numbers: of each, what stands before and behind it, and the thing."""
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
     ways = []
@@ -189,19 +189,21 @@ def _lowered(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple
     return tuple("".join((*chosen, rest)) for chosen in product(*ways))
 
 
-_NAME_AFTER_ONE = re.compile(rf" (?!(?:{any_of(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
+_NAME_AFTER_ONE = re.compile(rf" (?!(?:{any_word(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
 _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
-_NUMBERS = rf"(?:{any_of(_COUNTING)}|\d{{1,3}})"
+_NUMBERS = rf"(?:{any_word(_COUNTING)}|\d{{1,3}})"
 # "two-headed" and the like stay: such a thing is hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
 )
-_BY_THE_DOZEN = re.compile(rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{any_of(WORD_LISTS['dozens'])})\b)")
+_BY_THE_DOZEN = re.compile(
+    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{any_word(WORD_LISTS['dozens'])})\b)"
+)
 
 
 def with_plain_numbers(text: str) -> list[str]:
@@ -218,7 +220,7 @@ def with_plain_numbers(text: str) -> list[str]:
     if is_plain or QUOTED.search(text):
         return [text]
     text = _ADJECTIVE.sub("", text)
-    for _, start, end in reversed(places_of_numbers(text)):
+    for _, start, end in reversed(find_numbers(text)):
         name = _NAME_AFTER_ONE.match(text, end) if text[start:end] == "one" else None
         if name and text[start - 1 : start] != "-":
             text = text[:start] + ("an" if name[1] in "aeiou" else "a") + text[end:]
@@ -233,22 +235,22 @@ def with_plain_numbers(text: str) -> list[str]:
     return [f"{before}{article} {single}{after}", before + text[match.end() :], text]
 
 
-def asking_less(text: str) -> tuple[str, ...]:
+def simplify_prompt(text: str) -> tuple[str, ...]:
     """Return a text with what it asks for put in one way, as it is and lower.
 
     Fewer things that are counted, shorter lists and texts to draw, plain places and usual colours,
     in all combinations while these are no more than 300. What holds none of it is returned alone.
 
-    >>> asking_less("a cat, a dog and a bird")
+    >>> simplify_prompt("a cat, a dog and a bird")
     ('a cat', 'a cat and a dog', 'a cat, a dog and a bird')
-    >>> asking_less("a cup left of 2 pens")[-2:]
+    >>> simplify_prompt("a cup left of 2 pens")[-2:]
     ('a cup near two pens', 'a cup left of two pens')
     """
-    return _less_of(_by_each((with_plain_numbers, with_fewer_things), (text,)))
+    return _simplify(_by_each((with_plain_numbers, with_fewer_things), (text,)))
 
 
 @lru_cache(1 << 10)
-def _less_of(texts: tuple[str, ...]) -> tuple[str, ...]:
+def _simplify(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return texts whose numbers are lowered with all else lower; many prompts have the same."""
     ways = (with_shorter_texts, with_shorter_lists, with_plain_places, with_usual_colours)
     return _by_each(ways, texts)
@@ -270,15 +272,15 @@ def with_shorter_lists(text: str) -> list[str]:
         return [text]
     things = re.split(_SEPARATOR, match[0])
     return [
-        text[: match.start()] + listed(things[: n + 1]) + text[match.end() :]
+        text[: match.start()] + join_and(things[: n + 1]) + text[match.end() :]
         for n in range(len(things))
     ]
 
 
-def listed(things: Sequence[str]) -> str:
+def join_and(things: Sequence[str]) -> str:
     """Return things as English lists them.
 
-    >>> listed(["one", "two", "three"])
+    >>> join_and(["one", "two", "three"])
     'one, two and three'
     """
     return " and ".join(filter(None, (", ".join(things[:-1]), *things[-1:])))
@@ -313,7 +315,7 @@ def with_plain_places(text: str) -> list[str]:
     if WORD_LISTS["beside"].isdisjoint(_LETTERS.findall(text.lower())):
         return [text]
     plain = text
-    for place in reversed([*pattern.finditer(masked(text))]):
+    for place in reversed([*pattern.finditer(mask_quotations(text))]):
         plain = plain[: place.start()] + plainly + plain[place.end() :]
     return [text] if plain == text else [plain, text]
 
@@ -325,14 +327,14 @@ def with_usual_colours(text: str) -> list[str]:
     (['a yellow banana', 'a blue banana'], ['a green banana'])
     """
     plain = text
-    for conflict in reversed(conflicts_in(text)):
+    for conflict in reversed(find_conflicts(text)):
         article = "an " if conflict.usual.startswith("o") else "a "
         before = re.sub(r"\ban? $", article, plain[: conflict.start])
         plain = before + conflict.usual + plain[conflict.end :]
     return [text] if plain == text else [plain, text]
 
 
-def log_asked(text: str) -> float:
+def compute_log_demand(text: str) -> float:
     """Return the log of how much a text asks for: letters to draw, over four, and things.
 
     Up to four letters are as good as none; of several numbers of things the largest counts, and
@@ -341,10 +343,10 @@ def log_asked(text: str) -> float:
     for two more.
 
     >>> texts = ("'STOP'", "'four times 4 is 16'", "two cats", "two friends", "a herd of cows")
-    >>> [round(log_asked(text), 2) for text in texts]
+    >>> [round(compute_log_demand(text), 2) for text in texts]
     [0.0, 1.5, 0.69, 0.0, 0.69]
     """
-    letters = sum(len(text_of(quotation)) for quotation in QUOTED.finditer(text))
-    numbers = [count.number for count in counts_in(text) if not is_couple(text, count)]
+    letters = sum(len(get_quote(quotation)) for quotation in QUOTED.finditer(text))
+    numbers = [count.number for count in to_counts(text) if not is_couple(text, count)]
     things = min(max(numbers, default=2 if _FLOCK.search(text) else 1), _MOST_THINGS)
-    return math.log(max(letters / _SHORT_TEXT, 1) * things) + _CONFLICT * bool(conflicts_in(text))
+    return math.log(max(letters / _SHORT_TEXT, 1) * things) + _CONFLICT * bool(find_conflicts(text))

@@ -4,7 +4,7 @@ Gibberish, other languages, residues of code and texts without a word say nothin
 that was trained on English. `KnownWords` finds them by the words of normalised texts alone. It
 holds hashes of words and how usual three letters in a row are: no text.
 
-Beside it lie words of four letters or more, as `lexicon_of` gives them: `wordnet.bin` those of
+Beside it lie words of four letters or more, as `build_lexicon` gives them: `wordnet.bin` those of
 WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent ones of Google's corpus of web
 pages, as the package wordsegment has them (Apache-2.0), without slips of much commoner words and
 with those of the lists in `pqpp_backbones/prompt`. Names are among these, but other languages'
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS
 from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_datasets.prompt_text import ENDING
-from pqpp_models.text.reading.language import language_of
+from pqpp_models.text.reading.language import detect_language
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, without_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
@@ -105,7 +105,7 @@ class KnownWords:
         self._usual: list[float] = usual.ravel().tolist()
         # A prompt is asked for two or three times in a row, a word in many prompts.
         self.read = lru_cache(_TEXTS)(self._read_words)
-        self._values = lru_cache(_CACHED)(self._values_of)
+        self._values = lru_cache(_CACHED)(self._score_part)
         self._is_known = lru_cache(_CACHED)(self._knows)
 
     @classmethod
@@ -125,7 +125,7 @@ class KnownWords:
         counts = Counter(
             word
             for text in texts
-            for word in {word for part in text.split() for word in _tokens_of(part).words}
+            for word in {word for part in text.split() for word in _tokenize(part).words}
         )
         known = {word: np.log2(n + 1) / np.log2(_USUAL + 1) for word, n in counts.items()}
         for piece in vocabulary:
@@ -134,14 +134,14 @@ class KnownWords:
         levels = np.zeros(1 << _BITS, np.uint8)
         for word, value in known.items():
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
-            np.maximum.at(levels, _places(word), level)
+            np.maximum.at(levels, _hash_places(word), level)
         low, high = levels.reshape(-1, 2).T
-        return cls(low | high << np.uint8(4), _letters_of(counts))
+        return cls(low | high << np.uint8(4), _count_letters(counts))
 
     def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
 
-        Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `garbled` is apart.
+        Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `rate_garbled` is apart.
         """
         read = [self.read(prompt) for prompt in prompts]
         shares = np.array([0.0 if one.language else one.share for one in read])
@@ -150,18 +150,18 @@ class KnownWords:
     def _read_words(self, prompt: str) -> WordsRead:
         share, language = self._share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
-            language = language_of(prompt, share >= _MOSTLY_ENGLISH)
+            language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
             return WordsRead(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._share(without_accents(prompt)))
-        odd_share, unknown, named = self._unknown(prompt)
+        odd_share, unknown, named = self._list_unknown(prompt)
         if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
             share = 0.0
         return WordsRead(share, None, odd_share, unknown)
 
-    def garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how garbled prompts are, 0 to 1: by the letters of the words that nobody knows.
+    def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Rate how garbled prompts are, 0 to 1, by their unknown words.
 
         Only of texts in English letters that are in no other language and hold no code. A word
         counts by how unlike English its letters are: a name that no list has is none. A prompt
@@ -172,11 +172,11 @@ class KnownWords:
         steep = _GARBLED_FROM - _GARBLED_ABOVE
         return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
 
-    def told(self, prompt: str) -> str:
-        """Return what is said of a prompt that is not read as English; empty if it is.
+    def describe(self, prompt: str) -> str:
+        """Describe why a prompt is not read as English; empty if it is.
 
         >>> known = KnownWords.fit(["a red cat"] * 40)
-        >>> [known.told(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
+        >>> [known.describe(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
         found = self.read(prompt)
@@ -188,10 +188,10 @@ class KnownWords:
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
-    def _unknown(self, prompt: str) -> tuple[float, list[str], int]:
+    def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
         """Return the share of letters in odd words, the words not known, and how many name."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
-        parts = [_tokens_of(part) for part in unquoted.split()]
+        parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
         is_other = not all(part.is_plain for part in parts)
         if not words or is_other:
@@ -209,25 +209,25 @@ class KnownWords:
 
     def _oddity(self, word: str) -> float:
         """Return how unlike English the letters of a word are: 0 to 1."""
-        odd = (_LIKE_WORDS - self._letters_in(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
+        odd = (_LIKE_WORDS - self._score_letters(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
         return min(max(odd, 0.0), 1.0)
 
-    def _letters_in(self, word: str) -> float:
+    def _score_letters(self, word: str) -> float:
         """Return the mean log of the share of each letter of a word after the two before it."""
         triples = _triples(word)
         return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
-    def _level_of(self, word: str) -> int:
-        return min(map(self._levels.__getitem__, _places(word)))
+    def _get_level(self, word: str) -> int:
+        return min(map(self._levels.__getitem__, _hash_places(word)))
 
     def _knows(self, word: str) -> bool:
         """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
         return any(
-            self._level_of(stem) > _ONE_TEXT or any(_in_lexicons(stem)) for stem in _stems(word)
+            self._get_level(stem) > _ONE_TEXT or any(_in_lexicons(stem)) for stem in _stems(word)
         )
 
     def _share(self, prompt: str) -> float:
-        """Return the mean of what `_values_of` gives of the parts of a prompt.
+        """Return the mean of what `_score_part` gives of the parts of a prompt.
 
         A short word weighs less than a long one, a residue of code more; numbers don't count, in
         digits and in words. A prompt without a word is 0.
@@ -239,9 +239,9 @@ class KnownWords:
             weight += size
         return total / weight if weight else 0.0
 
-    def _values_of(self, part: str) -> tuple[float, float]:
+    def _score_part(self, part: str) -> tuple[float, float]:
         """Return how well a part between blanks is known, by its weight, and this."""
-        tokens = _tokens_of(part)
+        tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
             return size * _ODD_VALUE, size
@@ -251,23 +251,23 @@ class KnownWords:
                 weight += 0.5  # of an odd sign
             elif token not in NUMBER_WORDS:
                 size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
-                total += size * self._value_of(token[:_LONGEST])
+                total += size * self._score_word(token[:_LONGEST])
                 weight += size
         return total, weight
 
-    def _value_of(self, word: str) -> float:
+    def _score_word(self, word: str) -> float:
         """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
         if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
-        level = self._level_of(word)
+        level = self._get_level(word)
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
-        stems = [(stem, self._level_of(stem)) for stem in _stems(word)]
+        stems = [(stem, self._get_level(stem)) for stem in _stems(word)]
         in_lexicons = {stem: _in_lexicons(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
         else:
-            usual = (self._letters_in(word) - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL)
+            usual = (self._score_letters(word) - _LEAST_USUAL) / (_USUAL_ENOUGH - _LEAST_USUAL)
             value = min(max(usual * _MOST_BY_LETTERS, 0.0), _MOST_BY_LETTERS)
             value = max(value, _ON_WEB * in_lexicons[word][1])
         for stem, level in stems:
@@ -324,7 +324,7 @@ class _Tokens(NamedTuple):
 
 
 @lru_cache(_CACHED)
-def _tokens_of(part: str) -> _Tokens:
+def _tokenize(part: str) -> _Tokens:
     if _CODE.search(part):
         return _Tokens((), (), is_code=True, is_plain=False)
     tokens = tuple(_TOKEN.findall(part))
@@ -332,7 +332,7 @@ def _tokens_of(part: str) -> _Tokens:
     return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
-def _places(word: str) -> list[int]:
+def _hash_places(word: str) -> list[int]:
     code = int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
     return [code & _MASK, code >> _BITS & _MASK, code >> 2 * _BITS & _MASK]
 
@@ -343,7 +343,7 @@ def _triples(word: str) -> list[tuple[int, int, int]]:
     return list(zip(codes, codes[1:], codes[2:], strict=False))
 
 
-def _letters_of(counts: Mapping[str, int]) -> NDArray[np.uint8]:
+def _count_letters(counts: Mapping[str, int]) -> NDArray[np.uint8]:
     """Return log shares of a letter after two others, in words that stand in two texts or more."""
     seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
     for word, count in counts.items():
@@ -356,12 +356,12 @@ def _letters_of(counts: Mapping[str, int]) -> NDArray[np.uint8]:
     return np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
 
 
-def lexicon_of(words: Iterable[str], size: int) -> NDArray[np.uint8]:
-    """Return some words as so many bits: a Bloom filter (Bloom, 1970).
+def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
+    """Build a Bloom filter (Bloom, 1970) of some words.
 
     With 14 bits a word it takes one in 260 others for one of them.
 
-    >>> int(np.unpackbits(lexicon_of(["inertia", "capybara"], 800)).sum())
+    >>> int(np.unpackbits(build_lexicon(["inertia", "capybara"], 800)).sum())
     8
     """
     bits = np.zeros(size, np.uint8)

@@ -21,8 +21,8 @@ _MOST_LETTERS, _READ, _ONE_IN = 300, 1000, 50
 _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 
 
-def language_of(text: str, is_english: bool = False) -> str | None:
-    """Return the language of a text in another one than English, None where it is not known.
+def detect_language(text: str, is_english: bool = False) -> str | None:
+    """Detect the language of a text; None for English or unknown.
 
     Scripts tell themselves. In Latin letters, function words and letters of a language must be
     more than those of English; texts in quotation marks don't count, since they are to be drawn.
@@ -31,7 +31,7 @@ def language_of(text: str, is_english: bool = False) -> str | None:
         text: the text.
         is_english: whether most of its words are English ones; then Latin letters tell nothing.
 
-    >>> [language_of(text) for text in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
+    >>> [detect_language(t) for t in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
     """
     bare = QUOTED.sub(" ", text).lower() or text.lower()
@@ -73,7 +73,7 @@ def language_codes(texts: Sequence[str]) -> tuple[str, ...]:
     """
     read = texts[:: -(-len(texts) // _READ)] if texts else ()
     names = Counter(
-        language_of(text) or ("English" if _ENGLISH & {*_WORD.findall(text.lower())} else "")
+        detect_language(text) or ("English" if _ENGLISH & {*_WORD.findall(text.lower())} else "")
         for text in read
     )
     del names[""]

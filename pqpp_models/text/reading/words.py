@@ -45,10 +45,10 @@ DIFFICULTY_FEATURES = tuple(_FEATURES.split())
 """The columns of `difficulty_features`."""
 
 
-def words_of(prompt: str) -> list[str]:
+def to_words(prompt: str) -> list[str]:
     """Split a prompt into lower-case English words and numbers.
 
-    >>> words_of("Two dogs: the BIG one's brown!")
+    >>> to_words("Two dogs: the BIG one's brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
     """
     return _WORD.findall(prompt.lower())
@@ -116,7 +116,7 @@ class WordTables:
         seen = np.zeros(1 << _PAIR_BITS, dtype=np.uint8)
         size = 0
         for caption in captions:
-            content = content_words(words_of(caption))
+            content = content_words(to_words(caption))
             counts[[_hash(word, _TABLE_BITS) for word in content]] += 1
             seen[_pair_keys(content)] = 1
             size += 1
@@ -128,7 +128,7 @@ class WordTables:
         counts = self._captions[[_hash(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - own, 0) + 1))
 
-    def unseen(self, content: Sequence[str]) -> int:
+    def count_unseen(self, content: Sequence[str]) -> int:
         """Return how many pairs of words never stood in one caption."""
         return int((self._seen[_pair_keys(content)] == 0).sum())
 
@@ -160,14 +160,14 @@ def kinds_of_prompts(prompts: Sequence[str]) -> NDArray[np.float64]:
     """
     rows = []
     for prompt in prompts:
-        words = words_of(prompt)
+        words = to_words(prompt)
         kinds = (np.log1p(len(words)), _count(words, "place"), bool(_numbers(words)))
         rows.append([*kinds, np.log1p(len(prompt)), _has_lettering(prompt, words)])
     return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
 
 def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
-    words = words_of(prompt)
+    words = to_words(prompt)
     content = content_words(words)
     n, numbers = len(words), _numbers(words)
     rarity = sorted(tables.rarity(content, own).tolist()) if content else [0.0]
@@ -176,7 +176,7 @@ def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     rare = math.log(tables.size / 2 + 1)
     n_pairs = len(content) * (len(content) - 1) // 2
     # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
-    unseen = 0 if own else tables.unseen(content)
+    unseen = 0 if own else tables.count_unseen(content)
     lengths = [len(word) for word in words] or [0]
     return [
         *(bool(numbers), math.log1p(max(numbers, default=0)), min(len(numbers), 4)),

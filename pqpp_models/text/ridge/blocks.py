@@ -26,16 +26,16 @@ _WORD = re.compile(r"\w+(?:'\w+)?")
 _LENGTHS = range(2, 6)
 
 
-def words_in(prompt: str) -> list[str]:
+def find_words(prompt: str) -> list[str]:
     """Return the words of a normalised prompt; a text without blanks between words is one.
 
-    >>> words_in("a cat's hat")
+    >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
     """
     return _WORD.findall(prompt)
 
 
-def code_of(text: str) -> int:
+def hash_text(text: str) -> int:
     """Return the CRC-32 of a text, the same everywhere."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
@@ -62,7 +62,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     for prompt in prompts:
         columns: Counter[int] = Counter()
         for text, is_word in _pieces(prompt):
-            code = code_of(text)
+            code = hash_text(text)
             columns[code % HALF + (0 if is_word else HALF)] += 1 if code >> 31 else -1
         indices.extend(columns)
         counts.extend(columns.values())
@@ -73,7 +73,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
 
 
 def _pieces(prompt: str) -> Iterator[tuple[str, bool]]:
-    words = words_in(prompt)
+    words = find_words(prompt)
     for word in words:
         yield word, True
         edged = f" {word} "
@@ -84,7 +84,7 @@ def _pieces(prompt: str) -> Iterator[tuple[str, bool]]:
         yield " ".join(pair), True
 
 
-def rarity_of(counts: Any) -> Singles:
+def get_idf(counts: Any) -> Singles:
     """Return the inverse document frequency of each column, 0 where no prompt has it.
 
     It is ``log((1 + prompts) / (1 + prompts that have it)) + 1``, as in scikit-learn.
@@ -119,11 +119,11 @@ class SeenPieces:
         """Return 1 for each prompt with a piece that was seen, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
-    def garbled(self, prompts: Sequence[str]) -> Any:
+    def rate_garbled(self, prompts: Sequence[str]) -> Any:
         """Return 0 for each prompt: nothing is known of what is no word."""
         return np.zeros(len(prompts))
 
-    def told(self, prompt: str) -> str:
+    def describe(self, prompt: str) -> str:
         """Return nothing."""
         return ""
 
@@ -158,7 +158,7 @@ class ReadPrompts(NamedTuple):
 
     def take(self, rows: Any) -> Self:
         """Return that of some prompts."""
-        return type(self)(*(_by_part(lambda arrays: arrays[0][rows], part) for part in self))
+        return type(self)(*(_map_parts(lambda arrays: arrays[0][rows], part) for part in self))
 
 
 def read(
@@ -193,15 +193,15 @@ def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
     def joined(arrays: Sequence[Any]) -> Any:
         return csr_array(vstack(arrays)) if issparse(arrays[0]) else np.concatenate(arrays)
 
-    return ReadPrompts(*(_by_part(joined, *parts) for parts in zip(*readings, strict=True)))
+    return ReadPrompts(*(_map_parts(joined, *parts) for parts in zip(*readings, strict=True)))
 
 
-def _by_part(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
+def _map_parts(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
     """Apply a function to the arrays that stand in one place of some readings."""
     if parts[0] is None:
         return None
     if isinstance(parts[0], tuple):
-        return tuple(_by_part(function, *some) for some in zip(*parts, strict=True))
+        return tuple(_map_parts(function, *some) for some in zip(*parts, strict=True))
     return function(parts)
 
 
@@ -217,10 +217,10 @@ def hashed_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
     """
     rows = np.zeros((len(prompts), buckets))
     for row, prompt in zip(rows, prompts, strict=True):
-        words = words_in(prompt)
+        words = find_words(prompt)
         pairs = map(" ".join, pairwise(words))
         for text in dict.fromkeys((*words, *pairs)):
-            code = code_of(text)
+            code = hash_text(text)
             row[code % buckets] += 1 if code >> 31 else -1
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1.0)

@@ -17,17 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import content
-from pqpp_backbones.foreign import field_of
-from pqpp_files.hashes import sha256_of_parts
+from pqpp_backbones.foreign import read_field
+from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.threads import one_blas_thread
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
-from pqpp_models.record.record import TrainingRecord, means_in
+from pqpp_models.record.record import TrainingRecord, find_means
 from pqpp_models.targets import Z90, known_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, distance_to_nearest
@@ -39,7 +39,7 @@ from pqpp_models.text.ridge.forms import (
     STACK,
     Blocks,
     FormFit,
-    kept_form,
+    choose_form,
 )
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -58,18 +58,20 @@ class TrainingPrompts(NamedTuple):
         reading: what is read of them.
         texts: the prompts, normalised.
         values: shape ``(prompts, targets)``, NaN where there is none.
-        far: which are in no plain English.
+        out_of_domain: which are in no plain English.
     """
 
     reading: ReadPrompts
     texts: list[str]
     values: Floats
-    far: NDArray[np.bool_]
+    out_of_domain: NDArray[np.bool_]
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Return some of them."""
         texts = [self.texts[row] for row in rows]
-        return type(self)(self.reading.take(rows), texts, self.values[rows], self.far[rows])
+        return type(self)(
+            self.reading.take(rows), texts, self.values[rows], self.out_of_domain[rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -119,15 +121,15 @@ class Head:
             goals = (scored - scored.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
             fitted = blocks.fit(known, goals)
             known_texts = [texts[row] for row in np.flatnonzero(known)]
-            for place, member in enumerate(members):
+            for index, member in enumerate(members):
                 target = list(self.limits)[member]
-                kept = kept_form(fitted, goals, place)
+                kept = choose_form(fitted, goals, index)
                 choice["form"][target] = kept
-                strength = int(fitted[kept].ridge.strength[place])
+                strength = int(fitted[kept].ridge.strength[index])
                 choice["strength"][target] = RIDGE_STRENGTHS[strength]
-                of_rows = scored[:, place], known_texts, distance[known]
+                of_rows = scored[:, index], known_texts, distance[known]
                 for form in forms:
-                    column = _column(blocks, fitted[form or kept], place, *of_rows)
+                    column = _column(blocks, fitted[form or kept], index, *of_rows)
                     columns[target_by_form(target, form)] = column
         by_part = {part: [columns[name][part] for name in names] for part in columns[names[0]]}
         weights = {name: np.stack(by_part[name], axis=1) for name in blocks.kernels}
@@ -151,7 +153,7 @@ class Head:
             reads_any_language=bool(far.mean() >= MOSTLY_FAR),
             **blocks.parts(weights),
         )
-        predictor.record = TrainingRecord(means=means_in(list(self.limits), values))
+        predictor.record = TrainingRecord(means=find_means(list(self.limits), values))
         return predictor, choice
 
 
@@ -165,16 +167,16 @@ def target_by_form(target: str, form: str | None) -> str:
 
 
 def _column(
-    blocks: Blocks, fitted: FormFit, place: int, true: Floats, texts: list[str], distance: Floats
+    blocks: Blocks, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, the intercept and the calibration of a target by a form."""
     column: dict[str, Any] = {name: np.zeros(blocks.columns(name)) for name in blocks.kernels}
-    column |= {name: weights[:, place] for name, weights in fitted.weights.items()}
-    column |= {"intercept": fitted.ridge.intercept[place]}
+    column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
+    column |= {"intercept": fitted.ridge.intercept[index]}
     if true.std() == 0:  # of a part of the prompts
         column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
-    left_out = fitted.ridge.left_out[:, [place]]
+    left_out = fitted.ridge.left_out[:, [index]]
     calibration = calibrate_targets(left_out, true[:, None], texts, distance)
     # The shape of the deviations was fitted to the errors that scale them.
     calibration["spread"][0, 0] += len(SPREAD) / (2 * len(true))
@@ -340,7 +342,7 @@ def fit(
     starts = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
     parts = [texts[at : at + _CHUNK] for at in starts]
     reading = join_readings([read(network, sentence_encoder, part, base) for part in parts])
-    far = network.predict_with_uncertainty(texts).far
+    far = network.predict_with_uncertainty(texts).out_of_domain
     head = Head(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
@@ -361,23 +363,27 @@ def fit(
             choice |= cross_validate(head, distinct, as_typed, ~known, folds, bar.update)
     # A missing score is null.
     hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
-    sha256 = sha256_of_parts([json.dumps([texts, hashed])])
+    sha256 = hash_parts([json.dumps([texts, hashed])])
     training = {"prompts": len(texts), "sha256": sha256, "folds": folds}
-    training |= {"far": int(far.sum()), "known": int(known.sum()), "network": network.called}
+    training |= {
+        "out_of_domain": int(far.sum()),
+        "known": int(known.sum()),
+        "network": network.title,
+    }
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
     training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
     versions = {"numpy": np.__version__, "python": platform.python_version()}
     fitted.details = {"data": data, "training": {**training, **choice, "versions": versions}}
     # The head stands on a network that knows them.
     fitted.record = TrainingRecord(rows=network.record.rows)
-    fitted.was_fitted_to(rows, columns)
+    fitted.record_fit(rows, columns)
     return fitted
 
 
 def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
     """Return the network that the head stands on, and the sentence encoder, where one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
-    if name in registry.PREDICTORS or field_of(expanded(name) / CONFIG, "predictor_type"):
+    if name in registry.PREDICTORS or read_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
             raise PredictorError(f"`encoder` is {name}, a {network.name}; give a {ENCODER}")
@@ -388,7 +394,7 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = network if base in network.targets else full
     if base is not None and base not in network.targets:
         targets = ", ".join(network.targets)
-        raise PredictorError(f"`base` is {base!r}; {network.called} predicts {targets}")
+        raise PredictorError(f"`base` is {base!r}; {network.title} predicts {targets}")
     return network, sentence_encoder
 
 
@@ -397,7 +403,7 @@ def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Fl
     texts = [content(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
-    places = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
+    places = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(places) > MOST_PROMPTS:
         raise PredictorError(
             f"{len(places)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"

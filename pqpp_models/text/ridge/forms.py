@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.arrays import Floats, Singles, squared_distances
-from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, rarity_of, weigh_pieces
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, get_idf, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
 
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
@@ -123,8 +123,8 @@ class Blocks:
         if count > MOST_LANDMARKS:
             chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
         self.landmarks = np.sort(chosen)
-        self.standardisation = Standardisation.of(reading.blocks)
-        self.rarity = rarity_of(reading.pieces)
+        self.standardisation = Standardisation.fit(reading.blocks)
+        self.rarity = get_idf(reading.pieces)
         self.linear: dict[str, Any] = {
             TF_IDF: weigh_pieces(reading.pieces, self.rarity),
             NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),
@@ -201,8 +201,8 @@ class Blocks:
         return {"pieces": Pieces(self.rarity, singles[TF_IDF]), "neighbours": parts}
 
 
-def kept_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
-    """Return the form that a target keeps.
+def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
+    """Choose the form of a target.
 
     The stack, unless another form's squared errors on left-out prompts are lower on average by
     more than two standard errors of the differences.

@@ -20,7 +20,7 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, on_grid, prefixed, unprefixed
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, texts_of
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, to_texts
 from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -44,7 +44,7 @@ class Standardisation:
     weight: Singles
 
     @classmethod
-    def of(cls, blocks: Sequence[Singles]) -> Self:
+    def fit(cls, blocks: Sequence[Singles]) -> Self:
         """Return that of some prompts, from their blocks as measured."""
         columns = np.hstack(blocks).astype(np.float64)
         deviation = columns.std(axis=0)
@@ -126,7 +126,7 @@ class RidgePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed(texts_of(self.read_rows(rows)))
+        return self.encoder.embed(to_texts(self.read_rows(rows)))
 
     def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
@@ -147,9 +147,9 @@ class RidgePredictor(CalibratedPredictor):
         return scores.astype(np.float32).astype(np.float64)
 
     @property
-    def far_means(self) -> str:
+    def domain_note(self) -> str:
         """What `Uncertain.far` means here, in words."""
-        return _UNLIKE if self.reads_any_language else super().far_means
+        return _UNLIKE if self.reads_any_language else super().domain_note
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
         uncertain = super()._measure(prompts, targets)
@@ -220,7 +220,7 @@ class RidgePredictor(CalibratedPredictor):
         sentence = None
         if _SENTENCE in config:
             arrays = unprefixed(f"{_SENTENCE}.", tensors)
-            sentence = SentenceEncoder.saved(folder, config[_SENTENCE], arrays)
+            sentence = SentenceEncoder.from_checkpoint(folder, config[_SENTENCE], arrays)
         return cls(
             encoder,
             Standardisation(**unprefixed("standard.", tensors)),

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.target_columns import distinct_targets, targets_of
-from pqpp_files.open_input import names_input
+from pqpp_datasets.target_columns import distinct_targets, get_targets
+from pqpp_files.open_input import is_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompt_rows import dataset_rows, refuse_parts_of_table
@@ -60,18 +60,18 @@ def read_score_table(
         PredictorError: There is no such column, or a score is no number.
         FileError: The table cannot be read.
     """
-    place = Path(dataset)
-    if names_input(dataset) or (place.suffix.lower() in TABLES and not place.is_dir()):
+    path = Path(dataset)
+    if is_input(dataset) or (path.suffix.lower() in TABLES and not path.is_dir()):
         refuse_parts_of_table(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
         table = read_table(dataset, remedy="name it with `column`")
         prompts = table.texts(column)
         others = [name for name in table.columns if name != column]
-        names = _chosen(dataset, targets, others)
+        names = _choose_columns(dataset, targets, others)
         columns = {name: table.numbers(name) for name in names}
-        return ScoreTable(prompts, table.columns.get(ID), columns, place.name)
+        return ScoreTable(prompts, table.columns.get(ID), columns, path.name)
     rows, named = dataset_rows(dataset, subset, split, data_dir, column=column, usual_split="train")
-    declared = targets_of(rows.features)
-    names = _chosen(dataset, targets, rows.column_names, distinct_targets(declared))
+    declared = get_targets(rows.features)
+    names = _choose_columns(dataset, targets, rows.column_names, distinct_targets(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
         raise PredictorError(
@@ -80,7 +80,7 @@ def read_score_table(
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     known = {name: declared[name].limits for name in names if name in declared}
     limits = {name: ends for name, ends in known.items() if ends}
-    called = place.resolve().name if place.is_dir() else dataset
+    called = path.resolve().name if path.is_dir() else dataset
     listed = BENCHMARKS.get(subset or "") or BENCHMARKS.get(dataset)
     licence = listed.licence if listed else rows.info.license or ""
     told_of = {"name": called, "licence": licence}
@@ -89,7 +89,7 @@ def read_score_table(
     return ScoreTable(list(rows[COLUMN]), ids, columns, name, limits, told_of)
 
 
-def _chosen(
+def _choose_columns(
     dataset: str, targets: Sequence[str] | None, columns: list[str], declared: Sequence[str] = ()
 ) -> list[str]:
     known = ", ".join(columns)[:200]

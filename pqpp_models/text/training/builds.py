@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from pqpp_backbones.encoder.normaliser import content
-from pqpp_backbones.encoder.pretrained import allowed_length, word_pieces_of
+from pqpp_backbones.encoder.pretrained import allowed_length, get_word_pieces
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.errors import PqppError
@@ -28,7 +28,7 @@ from pqpp_models.text.calibration import (
 )
 from pqpp_models.text.collection.collection import Collection, Postings
 from pqpp_models.text.collection.pairs import PiecePairs
-from pqpp_models.text.judged import facts_of, lengths_of
+from pqpp_models.text.judged import compute_facts, compute_lengths
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
@@ -37,19 +37,19 @@ from pqpp_models.text.training.data import (
     TextData,
     fewer_words,
     interval_over_studies,
-    made_up_prompts,
+    make_up_prompts,
     read_parti,
     study_row,
 )
 from pqpp_models.text.training.pooling import Judged, pool
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
-from pqpp_models.text.training.reference import FREELY_WRITTEN, reference_of
+from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
 from pqpp_models.text.training.studies import (
     ANCHOR,
     Study,
+    exclude_studies,
     read_sources,
     shares,
-    without_prompts_of,
 )
 from pqpp_models.text.training.teacher_student import (
     Fitted,
@@ -61,7 +61,7 @@ from pqpp_models.text.training.teacher_student import (
     fit_collection_model,
     gaussian,
     relative_ranks,
-    spaced,
+    space_evenly,
     tune_on_sources,
     tune_on_targets,
 )
@@ -74,7 +74,7 @@ class EnsembleData(TextData):
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
-        some = spaced(0, len(self.captions), recipe.collection_captions)
+        some = space_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
         allowed_length(self.encoder, recipe.tuned.max_length)  # before what takes long
@@ -98,7 +98,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are brought to the scale of the others, on captions.
-    some = spaced(0, len(data.captions), _UNLABELLED)
+    some = space_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
     base = fitted.model.predict(captions, data.states(some + len(train)))[:, columns]
     logits = tuned_logits(tuned, data.tokenizer, captions)
@@ -115,7 +115,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     return predictor
 
 
-_ASKED, _ASKING_COST = -3, 0.1  # what `log_asked` says is so far from the end of facts
+_ASKED, _ASKING_COST = -3, 0.1  # what `compute_log_demand` says is so far from the end of facts
 _MOST_PIECES = 96
 _MOST_REFERENCES = 6000
 
@@ -139,13 +139,13 @@ class StaticData(TextData):
     def __init__(self, recipe: StaticRecipe) -> None:
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
         unscored = read_parti(recipe.parti) if recipe.parti else []
-        pieces = word_pieces_of(self.encoder, self.tokenizer)
+        pieces = get_word_pieces(self.encoder, self.tokenizer)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
-            unscored += made_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
+            unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
         self.others = [content(text) for text in unscored]
-        studies = without_prompts_of(self.sources, recipe.without)
+        studies = exclude_studies(self.sources, recipe.without)
         self.studies = studies if recipe.alignment else {}
         self.judged = [content(text) for study in self.studies.values() for text in study.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
@@ -171,7 +171,7 @@ class StaticBuild:
         """The teacher of the targets, which has seen no study of `alignment`."""
         data, n = self.data, len(self.data.train)
         # Evenly spaced captions: all of them say little more, and cost as much more time.
-        members = np.r_[np.arange(n), spaced(n, data.size, self.recipe.collection_captions)]
+        members = np.r_[np.arange(n), space_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
         collection = Collection.build(data.states(members), n, tables)
         prompts, settings = data.train.prompts, self.recipe.teacher
@@ -198,7 +198,7 @@ class StaticBuild:
         )
         settings = recipe.tuned_on_sources
         taught = tune_on_sources(tuned, data.tokenizer, studies, settings, self.seed)
-        asked = spaced(0, data.size, recipe.labelled_captions)
+        asked = space_evenly(0, data.size, recipe.labelled_captions)
         asked = np.r_[asked, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
         with number_format(recipe.mixed_precision):
@@ -221,21 +221,21 @@ class StaticBuild:
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
         pieces = first_vectors(embeddings, settings.piece_size)
 
-        def distilled(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
+        def distil_on(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
             goals = np.column_stack([first, self.labels])[kept]
             numbers = [self.numbers[at] for at in kept]
             return distil(numbers, goals, points[kept], pieces, settings, self.seed, begin)
 
         judged, end = set(data.judged), 1 + len(recipe.targets)
         kept = [at for at, text in enumerate(data.texts) if text not in judged]
-        student = distilled(kept, np.full(len(data.texts), np.nan), settings)
+        student = distil_on(kept, np.full(len(data.texts), np.nan), settings)
         network = student.to_static(slice(1, end))
         if data.studies:
             alignment = self.alignment()
             known = ~np.isnan(alignment)
             known[: len(data.train)] = True  # so that the targets are not forgotten
             further = replace(settings, epochs=settings.alignment_epochs)
-            student = distilled(np.flatnonzero(known), alignment, further, student)
+            student = distil_on(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
         labels = self.labels[:, : len(recipe.targets)]
         network = deepen(network, self.numbers, labels, settings, self.seed)
@@ -252,7 +252,7 @@ class StaticBuild:
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.network()
         points = network(self.numbers[: len(prompts)])[1]
-        some = spaced(0, len(points), _MOST_REFERENCES)
+        some = space_evenly(0, len(points), _MOST_REFERENCES)
         references = np.round(points[some] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = distance_to_nearest(points, columns, own=True)
@@ -283,15 +283,15 @@ class StaticBuild:
 def judged_facts(predictor: StaticPredictor, study: Study) -> Judged:
     """Return the prompts of a study as numbers, by a predictor's network and reader.
 
-    They are `facts_of` the prompts, and whether these are plain English.
+    They are `compute_facts` the prompts, and whether these are plain English.
     """
     texts, known = [content(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.layers(encoded)
-    blocks = facts_of(texts, vectors, scores, predictor.tables)
-    blocks.append(np.column_stack([known.garbled(texts), 1 - known.weights(texts)]))
-    return Judged(blocks, lengths_of(texts), gaussian(relative_ranks(study.scores)))
+    blocks = compute_facts(texts, vectors, scores, predictor.tables)
+    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weights(texts)]))
+    return Judged(blocks, compute_lengths(texts), gaussian(relative_ranks(study.scores)))
 
 
 def predict_each_left_out(
@@ -310,7 +310,7 @@ def predict_each_left_out(
     judged = {name: judged_facts(base, study) for name, study in sources.items()}
     for name in names or sources:
         others = {}
-        for other, study in without_prompts_of(sources, [name]).items():
+        for other, study in exclude_studies(sources, [name]).items():
             kept = set(study.prompts)
             places = [at for at, one in enumerate(sources[other].prompts) if one in kept]
             others[other] = judged[other].take(places)
@@ -366,9 +366,9 @@ def learn_alignment(
     }
     predictor.calibration = join_calibrations(units, others)
     for study in sources.values():
-        predictor.was_fitted_to(study.prompts)
+        predictor.record_fit(study.prompts)
     if people := {k: sources[k].prompts for k in FREELY_WRITTEN if k in sources}:
-        predictor.details[REFERENCE] = reference_of(predictor, captions, people)
+        predictor.details[REFERENCE] = make_reference(predictor, captions, people)
     predictor.details["alignment_sources"] = list(sources)
     predictor.details["training"]["judged_prompts"] = {k: len(v.goals) for k, v in judged.items()}
     return dict(sorted(rows.items()))
@@ -384,7 +384,7 @@ def learn_anew(recipe: StaticRecipe) -> dict[str, Any]:
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
         raise PqppError(
-            f"`network`: {predictor.called} is no static predictor of `alignment`; name another"
+            f"`network`: {predictor.title} is no static predictor of `alignment`; name another"
         )
     sources = read_sources(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})

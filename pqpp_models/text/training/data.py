@@ -24,7 +24,7 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.collection.encoded import distinct
-from pqpp_models.text.reading.words import words_of
+from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.studies import Study, read_sources, within_groups
 from pqpp_models.training.data import Rows, correlations
@@ -55,7 +55,7 @@ def evaluate_calibrated(
         "validation": score_table(values, true, targets),
         "validation_near": score_table(values[~far], true[~far], targets)["mean"],
         "validation_far": score_table(values[far], true[far], targets)["mean"],
-        "coverage_validation": _rounded(covered.mean()),
+        "coverage_validation": _round(covered.mean()),
     }
 
 
@@ -64,7 +64,7 @@ def score_table(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict
     scores = correlations(predicted, true, targets)
     pairs = {name: (f"{name}_pearson", f"{name}_kendall") for name in targets}
     pairs["mean"] = ("pearson", "kendall")
-    return {name: [_rounded(scores[key]) for key in pair] for name, pair in pairs.items()}
+    return {name: [_round(scores[key]) for key in pair] for name, pair in pairs.items()}
 
 
 def fewer_words(prompts: Sequence[str]) -> Floats:
@@ -73,7 +73,7 @@ def fewer_words(prompts: Sequence[str]) -> Floats:
     >>> fewer_words(["a cat", "two cats on a mat"]).tolist()
     [-2.0, -5.0]
     """
-    return -np.array([len(words_of(prompt)) for prompt in prompts], dtype=np.float64)
+    return -np.array([len(to_words(prompt)) for prompt in prompts], dtype=np.float64)
 
 
 def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
@@ -91,17 +91,17 @@ def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
     prompts = list(study.prompts)
 
     def coefficient(values: Floats) -> float | None:
-        return _rounded(spearman_qpp(values, study.scores)["spearman_qpp"])
+        return _round(spearman_qpp(values, study.scores)["spearman_qpp"])
 
     report = qpp_report(predicted, study.scores, measures=("spearman",))["spearman_qpp"]
     row: dict[str, Any] = {
         "prompts": len(prompts),
         "spearman": coefficient(predicted),
-        "interval": [_rounded(report["ci_low"]), _rounded(report["ci_high"])],
+        "interval": [_round(report["ci_low"]), _round(report["ci_high"])],
     }
     if study.groups is not None:
         within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
-        row["within_tasks"] = _rounded(float(np.mean(within))) if within else None
+        row["within_tasks"] = _round(float(np.mean(within))) if within else None
     return row | {FEWER_WORDS: coefficient(fewer_words(prompts))}
 
 
@@ -132,7 +132,7 @@ def interval_over_studies(coefficients: Sequence[float], seed: int) -> list[floa
     return [round(float(end), 4) for end in np.quantile(drawn.mean(axis=1), [0.025, 0.975])]
 
 
-def _rounded(value: float) -> float | None:
+def _round(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), 4)
 
 
@@ -193,7 +193,7 @@ class TextData:
         """
         validation = self.validation
         assert predictor.record.rows is not None
-        learned = int(predictor.record.rows.among(validation.identified).sum())
+        learned = int(predictor.record.rows.among(validation.as_table).sum())
         if learned < len(validation):  # a study may share rows
             scores = evaluate_calibrated(
                 predictor, validation.prompts, validation.targets, self.recipe.targets
@@ -246,7 +246,7 @@ def read_parti(path: str) -> list[str]:
     return [prompt for prompt in prompts if prompt]
 
 
-def made_up_prompts(
+def make_up_prompts(
     captions: Sequence[str], names: Sequence[str], count: int, seed: int
 ) -> list[str]:
     """Return prompts that are no captions, for a student to see what a teacher makes of them.
@@ -257,7 +257,7 @@ def made_up_prompts(
     Raises:
         PredictorError: There is no name.
 
-    >>> made_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
+    >>> make_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
     ['mat', 'robot red cat on a mat', 'robot']
     """
     if not names:
@@ -268,7 +268,7 @@ def made_up_prompts(
     random = np.random.default_rng(seed)
     made = []
     for number in range(count):
-        words = words_of(captions[int(random.integers(len(captions)))]) or list(names[:1])
+        words = to_words(captions[int(random.integers(len(captions)))]) or list(names[:1])
         if number % 3 == 0:
             start = random.integers(len(words))
             words = words[start : start + random.integers(1, 7)]

@@ -26,7 +26,7 @@ class Judged:
 
     Attributes:
         blocks: what is known of them; each block weighs the same.
-        lengths: what `lengths_of` says of them.
+        lengths: what `compute_lengths` says of them.
         goals: what people said of them, as normal scores.
     """
 

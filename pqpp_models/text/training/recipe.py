@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.checkpoint import CONFIG, check_place, read_config
+from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
 from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
 from pqpp_backbones.training.publish import refuse_finished, versions
-from pqpp_datasets.target_columns import measure_of
+from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, option, shown
-from pqpp_files.paths import expanded
+from pqpp_files.options.option import NEEDED, brief, option
+from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
 from pqpp_models.record.record import FittedRows, TrainingRecord
@@ -59,7 +59,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         [0, 2, 6], "layers whose states are used; 0 is the input of the first"
     )
     captions: str = option(NEEDED, path="file")
-    collection_captions: int = option(12000, "number of captions in the collection", above=0)
+    collection_captions: int = option(12000, "number of captions in the collection", gt=0)
     sources_dir: str | None = option(None, path="folder", decides=False)
     mixed_precision: str = option("no", choices=FORMATS)
 
@@ -69,7 +69,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
             raise PqppError(
-                f"`fitted_on_train` is {shown(name)}; give a shipped name or OWNER/REPOSITORY"
+                f"`fitted_on_train` is {brief(name)}; give a shipped name or OWNER/REPOSITORY"
             )
 
     @property
@@ -80,7 +80,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     def check_output(self, kind: str) -> None:
         """Check, before the training, that the predictor may be saved in the output folder."""
-        check_place(self.output_dir, kind)
+        check_checkpoint_folder(self.output_dir, kind)
         refuse_finished(Path(self.output_dir), self)
 
     def read(self, split: str) -> Rows:
@@ -106,19 +106,19 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         """
         if self.train_only is None:
             return {}
-        if not FittedRows.of(train.identified).among(validation.identified).all():
+        if not FittedRows.from_rows(train.as_table).among(validation.as_table).all():
             raise PqppError(
-                f"`train_only` is {shown(self.train_only)}, but {self.train_split} leaves rows of "
+                f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
                 f"{self.validation_split} out; leave it out, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
             )
-        folder = expanded(self.train_only)
+        folder = expand(self.train_only)
         config = read_config(folder)
         scores, rows = config.get("evaluation"), TrainingRecord.read(folder, config).rows
         is_scored = isinstance(scores, dict) and "validation" in scores
         has_learned = is_scored and "fitted_rows" in scores
         if rows is not None:
-            has_learned |= bool(rows.among(validation.identified).any())
+            has_learned |= bool(rows.among(validation.as_table).any())
         if config["predictor_type"] != kind or not is_scored or has_learned:
             raise PqppError(
                 f"`train_only`: {folder / CONFIG} is not a {kind!r} evaluated on held-out rows; "
@@ -128,7 +128,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     def record(self, predictor: Predictor, train: Rows) -> None:
         """Record in a trained predictor its rows, its means and the other build."""
-        predictor.was_fitted_to(train.identified, train.targets, self.targets)
+        predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
@@ -166,8 +166,8 @@ class StaticRecipe(TextRecipe):
     output_dir: str = option("runs/static", "folder to write the predictor to")
     parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
     alignment: bool = True
-    made_up: int = option(12000, "prompts made up of words and parts of captions", least=0)
-    labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", least=0)
+    made_up: int = option(12000, "prompts made up of words and parts of captions", ge=0)
+    labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", ge=0)
     network: str | None = option(None, path="name")
     without: list[str] = option([], choices=SOURCES)
     leave_one_out: str | None = option(None, decides=False)
@@ -208,5 +208,5 @@ class EnsembleRecipe(TextRecipe):
     @property
     def tuned_targets(self) -> list[str]:
         """The targets that the fine-tuned encoder has a share in: those of generation, if any."""
-        generation = [name for name in self.targets if measure_of(name).task == "generation"]
+        generation = [name for name in self.targets if get_measure(name).task == "generation"]
         return generation or self.targets

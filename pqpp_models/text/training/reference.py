@@ -15,7 +15,7 @@ FREELY_WRITTEN = ("agiqa", "genai", "t2v", "drawbench")
 _DIGITS = 4
 
 
-def reference_of(
+def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Return the reference of a predictor, as its configuration holds it.
@@ -27,7 +27,7 @@ def reference_of(
     """
     target = main_targets(predictor)[0]
 
-    def quantiles_of(kinds: Iterable[Sequence[str]]) -> list[float]:
+    def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
         """Return 101 quantiles, each kind weighing the same."""
         values = [predictor.predict(list(prompts), target)[:, 0] for prompts in kinds]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
@@ -40,7 +40,7 @@ def reference_of(
 
     return {
         "target": target,
-        "captions": quantiles_of([captions]),
-        "people": quantiles_of(people.values()),
+        "captions": compute_quantiles([captions]),
+        "people": compute_quantiles(people.values()),
         "sources": {"captions": len(captions)} | {name: len(some) for name, some in people.items()},
     }

@@ -19,7 +19,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
 from pqpp_datasets.prompt_text import normalise
 from pqpp_files.errors import FileError
-from pqpp_files.paths import expanded
+from pqpp_files.paths import expand
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import spearman_qpp
 from pqpp_models.errors import PredictorError
@@ -87,7 +87,7 @@ def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
         data_dir: as for `read_sources`.
         prompts: prompts of GenAI-Bench's train split.
     """
-    folder = None if data_dir is None else str(expanded(data_dir) / ANCHOR)
+    folder = None if data_dir is None else str(expand(data_dir) / ANCHOR)
     ratings: dict[str, list[int]] = {}
     for row in load_benchmark("genai", data_dir=folder, split="train"):
         of_newest = (rating for name in NEWEST_GENERATORS for rating in row["ratings"][name])
@@ -200,11 +200,11 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     studies = {name: _read(name, data_dir) for name in _STUDIES}
     if data_dir is not None:
         studies |= {name: _read_file(name, data_dir) for name in _FILES}
-    return without_prompts_of(studies, left_out)
+    return exclude_studies(studies, left_out)
 
 
-def without_prompts_of(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
-    """Return studies without some, nor prompts that also stand in one of these."""
+def exclude_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
+    """Leave studies out, with every prompt that occurs in them."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}
@@ -219,7 +219,7 @@ def without_prompts_of(studies: Mapping[str, Study], left_out: Iterable[str]) ->
 def _read(name: str, data_dir: str | None) -> Study:
     benchmark, split, scores_of = _STUDIES[name]
     below = BENCHMARKS[benchmark].folders[0]
-    folder = None if data_dir is None else str(expanded(data_dir) / below)
+    folder = None if data_dir is None else str(expand(data_dir) / below)
     try:
         rows = load_benchmark(benchmark, None, split, data_dir=folder)
     except BenchmarkError as error:
@@ -231,7 +231,7 @@ def _read(name: str, data_dir: str | None) -> Study:
 
 def _read_file(name: str, data_dir: str) -> Study:
     file, score = _FILES[name]
-    path = str(expanded(data_dir) / "ratings" / file)
+    path = str(expand(data_dir) / "ratings" / file)
     try:
         table = read_table(path, ["prompt", "model", score])
         prompts, generators = table.texts("prompt"), table.texts("model")

@@ -32,7 +32,7 @@ from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.number_format import FORMATS, number_format
-from pqpp_backbones.training.options import diverged
+from pqpp_backbones.training.options import divergence
 from pqpp_files.options.option import Options, option
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles, unit
@@ -94,9 +94,9 @@ def descend(
             schedule.step()
             total += loss.item()
             if not math.isfinite(total):
-                raise diverged(f"the loss is {loss.item()}", step, rate, option)
+                raise divergence(f"the loss is {loss.item()}", step, rate, option)
         if not is_finite(model):
-            raise diverged("a weight is NaN or infinite", step, rate, option)
+            raise divergence("a weight is NaN or infinite", step, rate, option)
         shown.set_postfix(loss=f"{total / len(batches):.5f}")
     model.eval()
 
@@ -200,19 +200,19 @@ def fine_tune(
     random, every = np.random.default_rng(seed), np.arange(len(prompts))
     rows = [every if choose is None else choose(random) for _ in range(settings.epochs)]
 
-    def batches_of(epoch: int) -> list[NDArray[np.int64]]:
+    def make_batches(epoch: int) -> list[NDArray[np.int64]]:
         own = lengths[rows[epoch]]
         batches = batches_of_like_length(own, settings.batch_size, _POOL, random)
         return [rows[epoch][batch] for batch in batches]
 
-    def loss_of(batch: NDArray[np.int64]) -> torch.Tensor:
+    def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
         inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
         with number_format(settings.mixed_precision):
             return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
 
     factor = warm_up_and_decay(sum(-(-len(some) // settings.batch_size) for some in rows))
     option = f"{name}.learning_rate"
-    descend(model, groups, loss_of, batches_of, factor, settings, option, name)
+    descend(model, groups, compute_loss, make_batches, factor, settings, option, name)
     return model
 
 
@@ -308,13 +308,13 @@ def gaussian(shares: Floats) -> Floats:
     return np.clip(ndtri(shares), -3, 3)
 
 
-def spaced(start: int, stop: int, most: int) -> NDArray[np.int64]:
-    """Return at most so many evenly spaced numbers of a range.
+def space_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
+    """Return at most `most` evenly spaced numbers of a range.
 
-    >>> spaced(10, 20, 3).tolist()
+    >>> space_evenly(10, 20, 3).tolist()
     [10, 14, 19]
     """
-    return np.linspace(start, stop - 1, min(most, stop - start)).astype(int)
+    return np.linspace(start, stop - 1, min(limit, stop - start)).astype(int)
 
 
 @dataclass(frozen=True)
@@ -597,7 +597,7 @@ def distil(
     importance = torch.from_numpy((weights / spread).astype(np.float32))
     lengths = np.array([len(row) for row in encoded])
 
-    def loss_of(batch: NDArray[np.int64]) -> torch.Tensor:
+    def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
         with number_format(settings.mixed_precision):
             scores, at = model(**as_batch([encoded[i] for i in batch], 0))
         known = ~torch.isnan(wanted[batch])
@@ -613,7 +613,7 @@ def distil(
     descend(
         model,
         parameters,
-        loss_of,
+        compute_loss,
         lambda epoch: batches_of_like_length(lengths, settings.batch_size, _STUDENT_POOL, random),
         warm_up_and_decay(steps, 0.05),
         settings,

@@ -7,12 +7,12 @@ from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.study.study import study_of
+from pqpp_annotation.kinds import get_task_kind
+from pqpp_annotation.study.study import parse_study
 from pqpp_metrics.functional import conqa_relevance
 
 BINARY = {"grades": "binary"}
-KIND = task_kind("relevance").variant(BINARY)
+KIND = get_task_kind("relevance").variant(BINARY)
 SETTINGS = KIND.check_study(BINARY)
 
 
@@ -26,11 +26,11 @@ def test_answers():
 
 
 def test_expected():
-    assert KIND.expected("not relevant", SETTINGS) == {"label": 0}
-    assert KIND.expected("Relevant", SETTINGS) == {"label": 1}
-    assert KIND.expected("unsure", SETTINGS) == {"label": None}
+    assert KIND.to_answer("not relevant", SETTINGS) == {"label": 0}
+    assert KIND.to_answer("Relevant", SETTINGS) == {"label": 1}
+    assert KIND.to_answer("unsure", SETTINGS) == {"label": None}
     with pytest.raises(AnnotationError, match="'unsure'; it must be true, 1"):
-        KIND.expected("unsure", {"unsure": False})
+        KIND.to_answer("unsure", {"unsure": False})
 
 
 def rows(number, control=()):
@@ -111,6 +111,6 @@ def test_export_is_read_by_build(tmp_path):
 
 def test_grades_that_there_are_not_are_refused():
     with pytest.raises(AnnotationError, match="grades: 'binery'; did you mean 'binary'"):
-        study_of({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
+        parse_study({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
     with pytest.raises(AnnotationError, match="no setting 'unsure'"):
-        study_of({"name": "mine", "kind": "relevance", "task": {"unsure": True}})
+        parse_study({"name": "mine", "kind": "relevance", "task": {"unsure": True}})

@@ -5,9 +5,9 @@ import csv
 import pytest
 from support.kinds import answer_error, shown, vote, write_csv
 
-from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds import get_task_kind
 
-KIND = task_kind("match")
+KIND = get_task_kind("match")
 SETTINGS = KIND.check_study({})
 ANNOTATIONS = "gimbrr/annotations/annotations_df_230311.csv"
 
@@ -21,8 +21,8 @@ def test_answers():
     assert answer_error(KIND, {"label": 1}, shown(1), {}) is None
     assert answer_error(KIND, {"label": 0}, shown(1), {}) is None
     assert answer_error(KIND, {"label": 2}, shown(1), {})
-    assert KIND.expected("Yes", SETTINGS) == KIND.expected("True", SETTINGS) == {"label": 1}
-    assert KIND.expected("no", SETTINGS) == {"label": 0}
+    assert KIND.to_answer("Yes", SETTINGS) == KIND.to_answer("True", SETTINGS) == {"label": 1}
+    assert KIND.to_answer("no", SETTINGS) == {"label": 0}
 
 
 def table():
@@ -43,9 +43,9 @@ def test_linked_prompts_of_the_same_model():
     hashes = {"b.png": "b" * 64, "1.png": "1" * 64, "1m.png": "e" * 64, "2m.png": "2" * 64}
     detail = KIND.detail(rows["3"], rows, hashes)
     linked = [{"prompt": "a book", "images": ["1" * 64]}, {"prompt": "a cat", "images": []}]
-    assert KIND.shown_detail(detail, str) == {"linked": linked}
-    assert KIND.shown_detail(KIND.detail(rows["1"], rows, hashes), str) == {"linked": []}
-    assert KIND.shown_detail({}, str) == {"linked": []}
+    assert KIND.detail_for_page(detail, str) == {"linked": linked}
+    assert KIND.detail_for_page(KIND.detail(rows["1"], rows, hashes), str) == {"linked": []}
+    assert KIND.detail_for_page({}, str) == {"linked": []}
 
 
 @pytest.mark.realdata

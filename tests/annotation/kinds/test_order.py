@@ -4,11 +4,11 @@ import pytest
 from support.kinds import answer_error, shown, vote
 from support.studies import do_all, small_store
 
-from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.kinds import get_task_kind
+from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import add_person
 
-KIND = task_kind("order")
+KIND = get_task_kind("order")
 
 
 @pytest.mark.parametrize(
@@ -39,22 +39,22 @@ def test_ties_are_refused_where_there_are_none():
 def test_a_page_names_images_otherwise():
     ids = {"ff": 4, "aa": 11, "cc": 9}
     said = {"places": {"ff": 1, "aa": 2, "cc": 2}}
-    kept = KIND.of_page(said, ids)
+    kept = KIND.from_page(said, ids)
     assert kept == {"places": {"4": 1, "11": 2, "9": 2}}
-    assert KIND.for_page(kept, {number: name for name, number in ids.items()}) == said
+    assert KIND.to_page(kept, {number: name for name, number in ids.items()}) == said
     for wrong in ({"places": {"xx": 1}}, {"places": 3}, {}):
         with pytest.raises(Exception, match="places"):
-            KIND.of_page(wrong, ids)
+            KIND.from_page(wrong, ids)
 
 
 def test_export(tmp_path):
     store = small_store(tmp_path, kind="order", prompts=2)
     do_all(store, add_person(store, "ann").id)
-    files = KIND.export(current_votes(store))
+    files = KIND.export(get_votes(store))
     rows = list(files["places"])
     assert len(rows) == 4 and {row["place"] for row in rows} == {1, 2}
     by_image = {row["image"]: row["place"] for row in rows}
-    for row in KIND.export(current_votes(store))["rankings"]:
+    for row in KIND.export(get_votes(store))["rankings"]:
         assert [by_image[name] for name in row["generations"]] == row["ranking"]
     store.close()
 

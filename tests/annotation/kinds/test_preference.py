@@ -6,11 +6,11 @@ from support.kinds import answer_error, frame_of, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import task_kind
-from pqpp_annotation.protocol.admission import standings_of, study_votes
+from pqpp_annotation.kinds import get_task_kind
+from pqpp_annotation.protocol.admission import judge_people, study_votes
 from pqpp_datasets.own_benchmark import BuildOptions
 
-KIND = task_kind("preference")
+KIND = get_task_kind("preference")
 SETTINGS = KIND.check_study({})
 
 
@@ -25,10 +25,10 @@ def test_answers():
 
 
 def test_expected():
-    assert KIND.expected("B", SETTINGS) == {"choice": "b"}
+    assert KIND.to_answer("B", SETTINGS) == {"choice": "b"}
     assert KIND.agrees({"choice": "b", "left": "a"}, {"choice": "b"})
     with pytest.raises(AnnotationError, match="'tie'; it must be a, b"):
-        KIND.expected("tie", {"tie": False})
+        KIND.to_answer("tie", {"tie": False})
 
 
 def test_pairs_are_of_different_models():
@@ -71,10 +71,10 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
             about = {"prompt_id": f"p{pair}", "prompt": f"prompt {pair}", "images": images}
             votes.append(vote("", name, {"choice": said, "left": left}, model="", **about))
     path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
-    built = dict(build(preferences=path).preferences.flagged)
+    built = dict(build(preferences=path).preferences.flagged_voters)
     table = study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
     live = {
-        one.name: one.flag for one in standings_of(table, BuildOptions()).annotators if one.flag
+        one.name: one.flag for one in judge_people(table, BuildOptions()).annotators if one.flag
     }
     assert built == live and "took the first in 100% of 75" in built["left"]
     assert "took" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)

@@ -7,9 +7,9 @@ from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds import get_task_kind
 
-KIND = task_kind("rating")
+KIND = get_task_kind("rating")
 
 
 def test_settings_survive_json():
@@ -41,12 +41,12 @@ def test_range(task, label, is_fine):
 
 
 def test_expected():
-    assert KIND.expected("strongly agree", KIND.check_study({})) == {"label": 5}
+    assert KIND.to_answer("strongly agree", KIND.check_study({})) == {"label": 5}
     wide = KIND.check_study({"low": 0, "high": 10})
-    assert KIND.expected("10", wide) == {"label": 10}
+    assert KIND.to_answer("10", wide) == {"label": 10}
     for cell in ("11", "2.5", ""):
         with pytest.raises(AnnotationError, match="it must be"):
-            KIND.expected(cell, wide)
+            KIND.to_answer(cell, wide)
 
 
 @pytest.mark.parametrize(("high", "mean"), [(5, 3.5), (7, 5.5)])
@@ -57,5 +57,5 @@ def test_export_is_read_by_build(tmp_path, high, mean):
         vote("1.png", "bob", {"label": 2 if high == 5 else 4}),
     ]
     path = write_csv(tmp_path / "judgments.csv", KIND.export(votes)["judgments"])
-    built = build(path, scale=KIND.scale_of(settings))
+    built = build(path, scale=KIND.get_scale(settings))
     assert scores(built, "sdxl_rating") == {"A cat.": mean}

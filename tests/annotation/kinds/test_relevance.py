@@ -5,9 +5,9 @@ from support.kinds import answer_error, shown, vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds import get_task_kind
 
-KIND = task_kind("relevance")
+KIND = get_task_kind("relevance")
 
 
 @pytest.mark.parametrize("label", [2, 1, 0, -1])
@@ -18,12 +18,12 @@ def test_grades(label):
 
 def test_expected():
     settings = KIND.check_study({})
-    assert KIND.expected("Unrealistic", settings) == {"label": -1}
-    assert KIND.expected("2", settings) == {"label": 2}
+    assert KIND.to_answer("Unrealistic", settings) == {"label": -1}
+    assert KIND.to_answer("2", settings) == {"label": 2}
     assert KIND.agrees({"label": 2}, {"label": 2})
     assert not KIND.agrees({"label": 1}, {"label": 2})
     with pytest.raises(AnnotationError, match="'good'; it must be -1, 0, 1, 2"):
-        KIND.expected("good", settings)
+        KIND.to_answer("good", settings)
 
 
 def test_export_is_read_by_build(tmp_path):
@@ -50,7 +50,7 @@ def test_export_is_read_by_build(tmp_path):
     assert lines[1] == '1,"A cat, red.",1.png,sdxl,ann,2,false,3.0'
     assert lines[-1] == '1,"A cat, red.",ref.png,reference,chief,2,true,3.0'
     assert len(lines) == 1 + 6 + 4
-    built = build(path, scale=KIND.scale_of({}), min_kappa=-1)
+    built = build(path, scale=KIND.get_scale({}), min_kappa=-1)
     assert scores(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
     assert scores(built, "glide_hbpp") == {"A cat, red.": -0.5}
     assert "chief" not in [who.name for who in built.generation.annotators]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.kinds import answer_error, shown, vote
 
-from pqpp_annotation.kinds import task_kind
+from pqpp_annotation.kinds import get_task_kind
 from pqpp_metrics.functional import richhf_consolidation
 
-KIND = task_kind("rich")
+KIND = get_task_kind("rich")
 SETTINGS = KIND.check_study({})
 PROMPT = 'A red cat: "on, a mat"?'  # six tokens by the published rule
 

@@ -11,8 +11,8 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.downloads import payment_rows
 from pqpp_annotation.owner.ledger import active_seconds
-from pqpp_annotation.owner.overview import DAY, Watch, disagreements
-from pqpp_annotation.protocol.completion import CODE, finish_of
+from pqpp_annotation.owner.overview import DAY, StudyMonitor, disagreements
+from pqpp_annotation.protocol.completion import CODE, get_finish
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import (
     add_person,
@@ -52,7 +52,7 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
                 save_answer(
                     store, person, shown.assignment, image, {"label": label}, f"{name}-{image:06}"
                 )
-    look = Watch(store).look()
+    look = StudyMonitor(store).get_overview()
     states = {row.name: row.state for row in look.people}
     assert (states["anna"], states["random"]) == ("admitted", "refused")
     assert [(one.prompt_id, round(one.disagreement, 6)) for one in look.disputes] == [
@@ -90,7 +90,7 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
     for minute in range(9):
         store.clock = lambda minute=minute: now + minute * 60_000
         next_item(store, person)
-    [row] = Watch(store).look().people
+    [row] = StudyMonitor(store).get_overview().people
     assert (row.hours, row.pay.owed) == (0.0, 0.0)
     store.close()
 
@@ -105,7 +105,7 @@ def test_what_it_costs_in_the_end(tmp_path):
         shown = next_item(store, person)
         now[0] += 60_000
         answer(store, person, shown)
-    money = Watch(store).look().money
+    money = StudyMonitor(store).get_overview().money
     # Nobody shares an image with a control member yet, for there is none: all are admitted who
     # call the photos highly relevant. Five items at .5, and at 12 an hour the three seconds that
     # the browser counted at each.
@@ -118,7 +118,7 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     """More work, a refusal that is taken back, a withdrawal; and a clock that jumps an hour."""
     rule = {"per_item": 0.15, "per_hour": 12}
     store = small_store(tmp_path, prompts=30, people_per_item=9, payment=rule)
-    now, watch = [DAY], Watch(store)
+    now, watch = [DAY], StudyMonitor(store)
     store.clock = lambda: now[0]
     ann = add_person(store, "ann").id
     paid, items = [], 0
@@ -135,16 +135,16 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     with pytest.raises(AnnotationError, match="nothing is owed"):
         watch.pay("hand")
     decide_on_person(store, ann, "refuse")
-    assert watch.look(fresh=True).money.owed == 0
+    assert watch.get_overview(fresh=True).money.owed == 0
     decide_on_person(store, ann, "accept")
-    assert watch.look(fresh=True).money.owed == 0
+    assert watch.get_overview(fresh=True).money.owed == 0
     shown = next_item(store, ann)
     now[0] += 60_000
     answer(store, ann, shown)
-    [due] = watch.look(fresh=True).dues
+    [due] = watch.get_overview(fresh=True).dues
     withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
     [left] = watch.pay("hand")
-    assert left.pay.owed == due.pay.owed == 0.16 and watch.look().money.owed == 0
+    assert left.pay.owed == due.pay.owed == 0.16 and watch.get_overview().money.owed == 0
     store.close()
 
 
@@ -156,14 +156,14 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
         person = add_person(store, name, outside={"PROLIFIC_PID": name})
         do_all(store, person.id)
         before = person_by_id(store, person.id)
-        found = finish_of(store, before)
-        at_once = finish_of(store, before)  # by another page, without the code
-        again = finish_of(store, person_by_id(store, person.id))
+        found = get_finish(store, before)
+        at_once = get_finish(store, before)  # by another page, without the code
+        again = get_finish(store, person_by_id(store, person.id))
         assert at_once.code == found.code
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
         assert person_by_id(store, person.id).outside[CODE] == found.code
         codes.add(found.code)
-    rows = list(payment_rows(store.study, Watch(store).look().dues))
+    rows = list(payment_rows(store.study, StudyMonitor(store).get_overview().dues))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
     assert {row["PROLIFIC_PID"] for row in rows} == {"anna", "boris"}
     store.close()
@@ -174,18 +174,18 @@ def test_the_pace_tells_the_time_left(tmp_path):
     now = [10 * DAY]
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
-    watch = Watch(store)
-    assert watch.look().pace.days_left is None
+    watch = StudyMonitor(store)
+    assert watch.get_overview().pace.days_left is None
     for _ in range(4):
         answer(store, person, next_item(store, person))
         now[0] += DAY // 8
-    look = watch.look(fresh=True)
+    look = watch.get_overview(fresh=True)
     # Four items in half a day, six are left.
     assert look.pace.per_day == pytest.approx(8)
     assert look.pace.days_left == pytest.approx(0.75)
     assert look.progress.filled == 4 and look.progress.share == 0.4
     now[0] += 3 * DAY
-    assert watch.look(fresh=True).pace.days_left is None
+    assert watch.get_overview(fresh=True).pace.days_left is None
     store.close()
 
 
@@ -215,7 +215,7 @@ def test_who_fails_checks_is_refused_and_checks_are_no_judgments(tmp_path):
     assert purposes.count("check") == 3 and "check" in purposes[:2]
     while shown := next_item(store, bad):
         answer(store, bad, shown, {"label": 0 if shown.purpose == "check" else 2})
-    rows = {row.name: row for row in Watch(store).look().people}
+    rows = {row.name: row for row in StudyMonitor(store).get_overview().people}
     assert [(row.state, row.items, row.votes) for row in rows.values()] == [
         ("admitted", 9, 12),
         ("refused", 9, 12),
@@ -227,5 +227,5 @@ def test_who_fails_checks_is_refused_and_checks_are_no_judgments(tmp_path):
     lines = {p.name: p.read_text().count("\n") - 1 for p in (tmp_path / "out").glob("*.csv")}
     assert (lines["judgments.csv"], lines["answers.csv"]) == (24, 36)
     decide_on_person(store, bad, "accept")
-    assert {row.state for row in Watch(store).look().people} == {"admitted"}
+    assert {row.state for row in StudyMonitor(store).get_overview().people} == {"admitted"}
     store.close()

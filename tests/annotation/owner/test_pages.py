@@ -13,12 +13,12 @@ from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
-from pqpp_annotation.store.access import all_links, make_links
-from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.access import get_links, make_links
+from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person
 from pqpp_annotation.store.tables import Assignment, Invitation, Person
-from pqpp_annotation.store.work import next_item, past_items
+from pqpp_annotation.store.work import get_past_items, next_item
 from pqpp_annotation.study import read_study
 
 PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
@@ -119,12 +119,12 @@ def test_no_annotator_sees_what_another_said(client, store):
 
 def test_every_form_needs_the_token_of_the_session(client, store):
     join(client, role="owner")
-    before = len(all_links(store))
+    before = len(get_links(store))
     for path, form in FORMS.items():
         assert client.post(f"/owner{path}", data={"csrf": "forged", **form}).status_code == 401
         assert client.post(f"/owner{path}", data=form).status_code == 422
-    assert len(all_links(store)) == before
-    assert all_links(store)[0].revoked is None
+    assert len(get_links(store)) == before
+    assert get_links(store)[0].revoked is None
 
 
 def test_the_overview_tells_progress_people_and_money(client, store):
@@ -179,7 +179,7 @@ def test_a_review_board_reads_who_decided_and_reported(client, store):
     [(token, _)] = make_links(store, person_id=ann.id)
     join(client, f"/join/{token}")
     csrf = {"X-CSRF-Token": client.get("/api/session").json()["csrf"]}
-    given = past_items(store, ann.id)[0].assignment
+    given = get_past_items(store, ann.id)[0].assignment
     for text in ("Never mind", "A <b>broken</b> image\0"):
         sent = {"assignment": given, "text": text}
         assert client.post("/api/report", json=sent, headers=csrf).status_code == 200
@@ -209,7 +209,7 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
 
 def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
     join(client, role="owner")
-    votes = list(current_votes(store))
+    votes = list(get_votes(store))
     page = client.get("/owner/items/1")
     image = re.search(r'name="image" value="(\d+)"', page.text)[1]
     for choice, kept in (('{"label": 1}', 1), ('{"label": 0}', 1), ("", 0), ('{"label": 2}', 1)):
@@ -219,7 +219,7 @@ def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
         assert owner_posts(client, "/items/1", **wrong).status_code == 409
     assert owner_posts(client, "/items/1", image=image, choice="[" * 5000).status_code == 409
     assert client.get("/owner/items/99").status_code == 409
-    assert list(current_votes(store)) == votes
+    assert list(get_votes(store)) == votes
     export_study(store, tmp_path / "out")
     [row] = csv.DictReader((tmp_path / "out" / "adjudications.csv").open())
     assert row["label"] == "2" and row["prompt_id"] == "q0"
@@ -250,9 +250,9 @@ def test_links_are_made_shown_once_and_revoked(client, store):
     later = client.get("/owner/invitations").text
     assert not any(link in later for link in links)
     assert "&lt;b&gt;me" in later and "<b>me" not in later
-    number = all_links(store)[-1].id
+    number = get_links(store)[-1].id
     owner_posts(client, f"/invitations/{number}/revoke")
-    assert [link.revoked is not None for link in all_links(store)] == [False, False, True]
+    assert [link.revoked is not None for link in get_links(store)] == [False, False, True]
     assert owner_posts(client, "/invitations", count="0").status_code == 400
 
 
@@ -271,7 +271,7 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
     assert "anna" in client.get("/owner/items/1").text
     export_study(store, tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "export.json").read_text())
-    assert facts["votes"] == len(list(current_votes(store)))
+    assert facts["votes"] == len(list(get_votes(store)))
     for name, count in facts["files"].items():
         assert len(read_table(tmp_path / "out" / name)) == count > 0, name
     what = {"preference": "preferences", "order": None, "rich": None}.get(kind, "judgments")

@@ -16,10 +16,10 @@ from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.database import backup, open_store
 from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import next_item, past_items
+from pqpp_annotation.store.work import get_past_items, next_item
 from pqpp_annotation.study import read_study
 from pqpp_cli.main import main
 
@@ -39,8 +39,8 @@ def test_a_study_is_the_same_after_it_was_closed(store):
     held = next_item(store, person)
     answer(store, person, held)
     opened = open_store(read_study(store.study.root / "study.yaml"))
-    assert past_items(opened, person)[0].state == "done"
-    assert list(current_votes(opened)) == list(current_votes(store))
+    assert get_past_items(opened, person)[0].state == "done"
+    assert list(get_votes(opened)) == list(get_votes(store))
     assert next_item(opened, person) == next_item(store, person)
     opened.close()
 
@@ -147,10 +147,10 @@ def test_a_backup_while_people_work_is_whole(store, tmp_path):
     first = open_store(backup(store, tmp_path / "first.db"))
     for thread in threads:
         thread.join()
-    for item in current_votes(first):
-        assert item in list(current_votes(store))
+    for item in get_votes(first):
+        assert item in list(get_votes(store))
     last = open_store(backup(store, tmp_path / "last.db"))
-    assert list(current_votes(last)) == list(current_votes(store))
+    assert list(get_votes(last)) == list(get_votes(store))
     assert rows(last, tables.Person) == rows(store, tables.Person)
     assert last.study.config() == store.study.config()
     assert do_all(last, add_person(last, "another").id) == []

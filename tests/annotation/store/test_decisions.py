@@ -6,11 +6,11 @@ from support.studies import answer, do_all, small_store
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store import people
-from pqpp_annotation.store.answers import current_votes
-from pqpp_annotation.store.people import add_person, decide_on_person, everybody, find_person
-from pqpp_annotation.store.work import next_item, progress_of, way_on
+from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.people import add_person, decide_on_person, find_person, get_people
+from pqpp_annotation.store.work import get_progress, next_item, next_step
 from pqpp_files.read_table import read_table
 
 
@@ -30,8 +30,8 @@ def made(tmp_path, database):
 
 def usable(store):
     """Prompt of work to how many people have judged it whose votes are used."""
-    states = {row.name: row.state for row in Watch(store).look().people}
-    judged = {(vote.prompt_id, vote.annotator) for vote in current_votes(store) if
+    states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
+    judged = {(vote.prompt_id, vote.annotator) for vote in get_votes(store) if
               vote.purpose == "work" and states[vote.annotator] == "admitted"}  # fmt: skip
     counts = {prompt: 0 for prompt, _ in judged}
     for prompt, _ in judged:
@@ -54,27 +54,27 @@ def bad_study(made, reopen_after):
 
 def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     store = bad_study(made, None)
-    look = Watch(store).look()
+    look = StudyMonitor(store).get_overview()
     states = {row.name: row.state for row in look.people}
     assert [name for name, state in states.items() if state == "refused"] == ["random", "always"]
     assert look.progress.filled == sum(usable(store).values())
     assert look.progress.complete == sum(count >= 3 for count in usable(store).values()) < 24
     assert look.progress.closed == look.progress.places - look.progress.filled
-    assert Watch(store).reopen() == []  # not unless the study says so
+    assert StudyMonitor(store).reopen() == []  # not unless the study says so
     store.study.reopen_after = 10
-    watch, now = Watch(store), store.clock()
+    watch, now = StudyMonitor(store), store.clock()
     store.clock = lambda: now
     assert watch.reopen() == []  # a second look decides
     store.clock = lambda: now + 600_000
     assert sorted(watch.reopen()) == ["always", "random"]
     assert watch.reopen() == []  # once
-    assert watch.look(fresh=True).progress.closed == 0
+    assert watch.get_overview(fresh=True).progress.closed == 0
     # They are given nothing more, and others fill the places: exactly three usable people each.
     refused = find_person(store, "random").id
-    assert next_item(store, refused) is None and way_on(store, refused).name == "screened_out"
+    assert next_item(store, refused) is None and next_step(store, refused).name == "screened_out"
     simulate(store, [Simulated(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
     assert set(usable(store).values()) == {3} and len(usable(store)) == 24
-    look = watch.look(fresh=True)
+    look = watch.get_overview(fresh=True)
     assert (look.progress.complete, look.progress.share) == (24, 1.0)
 
 
@@ -84,8 +84,8 @@ def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     store = made(prompts=30, people_per_item=3, kind="rating", admission=rules)
     people = [Simulated(f"good-{number}", noise=0.03) for number in range(2)]
     simulate(store, [*people, Simulated("hasty", noise=0.03, seconds=0.1)])
-    watch, now = Watch(store), store.clock()
-    flags = {row.name: row.flag for row in watch.look().people}
+    watch, now = StudyMonitor(store), store.clock()
+    flags = {row.name: row.flag for row in watch.get_overview().people}
     assert [name for name, flag in flags.items() if flag] == ["hasty"]
     store.clock = lambda: now
     assert watch.reopen() == []
@@ -98,13 +98,15 @@ def test_the_owner_refuses_accepts_stops_and_opens(made):
     store = made(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
     do_all(store, ann)
-    assert next_item(store, bob) is None and way_on(store, bob).name == "quota_full"
+    assert next_item(store, bob) is None and next_step(store, bob).name == "quota_full"
     decide_on_person(store, ann, "refuse")
-    assert {row.name: row.state for row in Watch(store).look().people}["ann"] == "refused"
-    assert progress_of(store, bob).left_for_me == 4
+    assert {row.name: row.state for row in StudyMonitor(store).get_overview().people}[
+        "ann"
+    ] == "refused"
+    assert get_progress(store, bob).left_for_me == 4
     assert len(do_all(store, bob)) == 4
     decide_on_person(store, ann, "accept")  # now two have done each: the owner's own choice
-    look = Watch(store).look()
+    look = StudyMonitor(store).get_overview()
     assert {row.name: row.state for row in look.people} == {"ann": "admitted", "bob": "admitted"}
     assert look.progress.filled == 4
     decide_on_person(store, ann, "rules")
@@ -120,9 +122,9 @@ def test_the_owner_refuses_accepts_stops_and_opens(made):
     decide_on_person(store, bob, "accept")
     assert people.refuse_by_rules(store, [bob]) == []  # the owner's word counts more
     decide_on_person(store, bob, "stop")
-    assert next_item(store, bob) is None and way_on(store, bob).name == "screened_out"
+    assert next_item(store, bob) is None and next_step(store, bob).name == "screened_out"
     decide_on_person(store, bob, "resume")
-    assert next_item(store, bob) is None and way_on(store, bob).name == "complete"
+    assert next_item(store, bob) is None and next_step(store, bob).name == "complete"
     for decision in ("shoot", ""):
         with pytest.raises(AnnotationError, match="decision"):
             decide_on_person(store, bob, decision)
@@ -135,7 +137,7 @@ def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
     store = made(prompts=1, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
     held = next_item(store, ann)
-    assert way_on(store, bob).name == "waiting" and way_on(store, bob).minutes == 30
+    assert next_step(store, bob).name == "waiting" and next_step(store, bob).minutes == 30
     assert next_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
     assert next_item(store, bob).prompt == held.prompt
@@ -166,7 +168,7 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     trial = add_person(store, "trial", "trial").id
     purposes = [shown.purpose for shown in do_all(store, trial)]
     assert purposes.count("work") == 4 and purposes[0] == "training"
-    assert list(current_votes(store)) == []
+    assert list(get_votes(store)) == []
     ann = add_person(store, "ann").id
     assert [one.purpose for one in do_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id
@@ -174,7 +176,7 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     export_study(store, tmp_path / "votes")
     for name in ("answers", "judgments", "annotators"):
         assert set(read_table(tmp_path / "votes" / f"{name}.csv")["annotator"]) == {"ann"}
-    look = Watch(store).look()
+    look = StudyMonitor(store).get_overview()
     assert [row.name for row in look.people] == ["ann"]
     answers = read_table(tmp_path / "votes" / "answers.csv")
     assert sum(count for _, count in look.days) == len(answers)
@@ -191,8 +193,8 @@ def test_a_sitting_ends_after_its_minutes(made):
     held = next_item(store, ann)
     store.clock = lambda: now + 6 * 60_000
     answer(store, ann, held)  # what is on the page counts
-    assert next_item(store, ann) is None and way_on(store, ann).name == "complete"
-    assert progress_of(store, ann).left_for_me == 0
+    assert next_item(store, ann) is None and next_step(store, ann).name == "complete"
+    assert get_progress(store, ann).left_for_me == 0
 
 
 def test_who_cannot_go_on_is_told_why(made):
@@ -202,16 +204,16 @@ def test_who_cannot_go_on_is_told_why(made):
     ann, bob, cy = (add_person(store, name).id for name in ("ann", "bob", "cy"))
     for _ in range(2):
         answer(store, cy, next_item(store, cy), {"label": -1})
-    assert next_item(store, cy) is None and way_on(store, cy).name == "screened_out"
+    assert next_item(store, cy) is None and next_step(store, cy).name == "screened_out"
     for person in (ann, bob):
         answer(store, person, next_item(store, person))
     held = next_item(store, ann)
     next_item(store, ann, after=held.assignment)
     assert next_item(store, bob) is None
     store.clock = lambda: now + 60_000
-    assert (way_on(store, bob).name, way_on(store, bob).minutes) == ("waiting", 29)
+    assert (next_step(store, bob).name, next_step(store, bob).minutes) == ("waiting", 29)
     do_all(store, ann)
-    assert way_on(store, bob).name == "quota_full" and way_on(store, ann).name == "complete"
+    assert next_step(store, bob).name == "quota_full" and next_step(store, ann).name == "complete"
 
 
 def test_the_second_try_of_the_practice_asks_other_items(made):
@@ -225,5 +227,5 @@ def test_the_second_try_of_the_practice_asks_other_items(made):
         seen.append(shown.prompt)
     assert len(set(seen)) == 4
     assert next_item(store, ann) is None
-    answers = [row for row in everybody(store) if row.name == "ann"]
+    answers = [row for row in get_people(store) if row.name == "ann"]
     assert answers[0].training_tries == 2

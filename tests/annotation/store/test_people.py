@@ -6,8 +6,8 @@ from support.studies import small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.access import all_links, check_link, make_links, redeem_link, revoke_link
-from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.access import check_link, get_links, make_links, redeem_link, revoke_link
+from pqpp_annotation.store.people import get_people
 
 DAY = 86_400_000
 
@@ -27,8 +27,8 @@ def test_a_link_makes_one_person_and_brings_it_back(store):
     assert check_link(store, token).id == invitation.id
     person = redeem_link(store, token, {"PROLIFIC_PID": "abc"})
     assert redeem_link(store, token).id == person.id
-    assert person.outside == {"PROLIFIC_PID": "abc"} and len(everybody(store)) == 1
-    assert all_links(store)[0].person_id == person.id
+    assert person.outside == {"PROLIFIC_PID": "abc"} and len(get_people(store)) == 1
+    assert get_links(store)[0].person_id == person.id
     with store.reading() as db:
         assert token not in str(db.execute(select(*tables.Invitation.__table__.c)).all())
 

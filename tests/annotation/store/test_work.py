@@ -7,18 +7,18 @@ import pytest
 from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.answers import current_votes, save_answer
+from pqpp_annotation.store.answers import get_votes, save_answer
 from pqpp_annotation.store.people import add_person, person_by_id
 from pqpp_annotation.store.tables import Answer
 from pqpp_annotation.store.work import (
+    get_item,
+    get_past_items,
+    get_progress,
+    get_training,
     next_item,
-    past_items,
-    progress_of,
-    shown_item,
+    next_step,
     skip_item,
     training_feedback,
-    training_state,
-    way_on,
 )
 
 MINUTE = 60_000
@@ -40,7 +40,7 @@ def made(tmp_path, database):
 
 def people_by_item(store, purpose="work"):
     people = collections.defaultdict(set)
-    for vote in current_votes(store):
+    for vote in get_votes(store):
         if vote.purpose == purpose:
             people[vote.prompt_id].add(vote.annotator)
     return people
@@ -52,8 +52,8 @@ def test_each_item_goes_to_as_many_people_as_the_study_wants(made):
     done = [len(do_all(store, one)) for one in people]
     assert done == [6, 6, 0, 0]
     assert {len(names) for names in people_by_item(store).values()} == {2}
-    assert progress_of(store, people[2]).left_for_me == 0
-    assert progress_of(store, people[0]).study_done == 6
+    assert get_progress(store, people[2]).left_for_me == 0
+    assert get_progress(store, people[0]).study_done == 6
 
 
 def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
@@ -138,7 +138,7 @@ def test_control_members_judge_the_control_items_only(made):
     members = [add_person(store, name, "control").id for name in ("x", "y")]
     for member in members:
         assert [shown.purpose for shown in do_all(store, member)] == ["control"] * 3
-        assert progress_of(store, member).left_for_me == 0
+        assert get_progress(store, member).left_for_me == 0
     owner = add_person(store, "o", "owner").id
     assert next_item(store, owner) is None
     person = add_person(store, "a").id
@@ -160,9 +160,9 @@ def test_orders_are_each_persons_own_and_stay_when_prompts_are_added(made):
     assert len(set(orders)) == 3
     assert all(len(order) == 20 for order in orders)
     pictures = [
-        [image.id for image in shown_item(store, person, past.assignment).images]
+        [image.id for image in get_item(store, person, past.assignment).images]
         for person in people
-        for past in past_items(store, person)
+        for past in get_past_items(store, person)
     ]
     assert {tuple(one) == tuple(sorted(one)) for one in pictures} == {True, False}
 
@@ -172,22 +172,22 @@ def test_training_comes_first_and_may_be_tried_twice(made):
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
     assert [shown.purpose for shown in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
     for tries_left in (2, 1):
-        state = training_state(store, bad)
+        state = get_training(store, bad)
         assert (state.tries_left, state.total, state.done, state.is_passed) == (
             tries_left, 2, 0, False,
         )  # fmt: skip
         for _ in range(2):
             shown = next_item(store, bad)
             answer(store, bad, shown, {"label": 0})
-        assert (training_state(store, bad).done, training_state(store, bad).right) == (2, 0)
+        assert (get_training(store, bad).done, get_training(store, bad).right) == (2, 0)
         if tries_left == 2:
             assert next_item(store, bad).purpose == "training"
     for _ in range(2):
-        assert next_item(store, bad) is None and way_on(store, bad).name == "screened_out"
-    assert training_state(store, bad).tries_left == 0
+        assert next_item(store, bad) is None and next_step(store, bad).name == "screened_out"
+    assert get_training(store, bad).tries_left == 0
     assert person_by_id(store, bad).training_tries == 2
     # The answers of the failed try are kept.
-    ids = [past.assignment for past in past_items(store, bad)]
+    ids = [past.assignment for past in get_past_items(store, bad)]
     answers = [row for row in rows(store, Answer) if row.assignment_id in ids]
     assert len(answers) == 8 and {row.current for row in answers} == {True}
 
@@ -229,7 +229,7 @@ def test_nobody_sees_or_answers_anothers_item(made):
     first, second = (add_person(store, name).id for name in ("a", "b"))
     shown = next_item(store, first)
     for attempt in (
-        lambda: shown_item(store, second, shown.assignment),
+        lambda: get_item(store, second, shown.assignment),
         lambda: skip_item(store, second, shown.assignment),
         lambda: answer(store, second, shown),
         lambda: training_feedback(store, second, shown.assignment),

@@ -5,9 +5,9 @@ from support.browser import NARROW, saved
 from support.served import serving
 from support.studies import small_study
 
-from pqpp_annotation.store.answers import count_answers, current_votes
-from pqpp_annotation.store.people import decide_on_person, everybody
-from pqpp_annotation.store.work import progress_of
+from pqpp_annotation.store.answers import count_answers, get_votes
+from pqpp_annotation.store.people import decide_on_person, get_people
+from pqpp_annotation.store.work import get_progress
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
@@ -24,7 +24,7 @@ def serve(tmp_path):
 
 def labels(served, purpose=None):
     """What was said, in the order in which it came."""
-    votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
+    votes = sorted(get_votes(served.store), key=lambda vote: vote.created)
     return [vote.value["label"] for vote in votes if purpose in (None, vote.purpose)]
 
 
@@ -243,8 +243,8 @@ def test_an_item_is_skipped_and_another_comes(serve, visitor):
     page.keyboard.press("s")
     page.wait_for_function("before => history.state.assignment !== before", arg=first)
     saved(page)
-    [person] = everybody(served.store)
-    assert progress_of(served.store, person.id).skipped == 1
+    [person] = get_people(served.store)
+    assert get_progress(served.store, person.id).skipped == 1
     page.keyboard.press("h")
     page.wait_for_url("**/history")
     expect(page.locator(".earlier")).to_contain_text("skipped")
@@ -253,7 +253,7 @@ def test_an_item_is_skipped_and_another_comes(serve, visitor):
     assert assignment(page) == first
     judge(page, "1", "1")
     saved(page)
-    assert progress_of(served.store, person.id).skipped == 0
+    assert get_progress(served.store, person.id).skipped == 0
 
 
 def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
@@ -303,7 +303,7 @@ def test_after_signing_in_again_what_waits_is_sent(serve, visitor):
     link = served.link()
     person = visitor()
     page = person.join(link)
-    [one] = everybody(served.store)
+    [one] = get_people(served.store)
     decide_on_person(served.store, one.id, "sign-out")
     page.keyboard.press("1")
     page.wait_for_selector("#saved[data-state='signed-out']")

@@ -5,7 +5,7 @@ from support.browser import in_every_look, violations
 from support.served import serving
 from support.studies import do_all, small_study
 
-from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.people import get_people
 
 pytestmark = pytest.mark.browser
 
@@ -58,7 +58,7 @@ def test_judging_is_no_barrier(served, visitor, check):
         page.keyboard.press(key)
     page.wait_for_selector("#feedback:not([hidden])")
     check(page, "feedback")
-    [one] = everybody(served.store)
+    [one] = get_people(served.store)
     do_all(served.store, one.id, most=1)
     page.goto(f"{served.url}/work")
     person.ready(page)
@@ -80,7 +80,7 @@ def test_looking_back_and_leaving_is_no_barrier(served, visitor, check):
         check(page, path)
     page.click(".menu summary")
     check(page, "menu")
-    [one] = everybody(served.store)
+    [one] = get_people(served.store)
     do_all(served.store, one.id)
     for path, last in (("history", "history"), ("work", "thanks")):
         page.goto(f"{served.url}/{path}")

@@ -12,7 +12,7 @@ from support.studies import do_all, rows, small_store
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.people import everybody
+from pqpp_annotation.store.people import get_people
 from pqpp_annotation.store.tables import Asset, Assignment
 
 
@@ -49,17 +49,17 @@ def send(client, state, image, value, name="a" * 16, **headers):
 def test_a_link_leads_to_the_work_and_back_to_the_same_person(make_client):
     client = make_client(consent="Agree?")
     link = invite(client)
-    assert everybody(client.store) == []
+    assert get_people(client.store) == []
     assert "Agree?" in client.get(link).text
-    assert everybody(client.store) == []  # looking at a link makes nobody
+    assert get_people(client.store) == []  # looking at a link makes nobody
     answer = join(client, link)
     assert (answer.status_code, answer.headers["location"]) == (303, "/work")
     assert client.get("/work").status_code == 200
-    [person] = everybody(client.store)
+    [person] = get_people(client.store)
     assert person.consented is not None
     client.cookies.clear()
     join(client, link)
-    assert len(everybody(client.store)) == 1
+    assert len(get_people(client.store)) == 1
 
 
 def test_looking_reserves_nothing(make_client):
@@ -93,7 +93,7 @@ def test_ids_of_a_recruiting_site_are_kept_and_nothing_else(make_client):
     page = client.get(link)
     assert 'value="p1"' in page.text and "evil" not in page.text
     join(client, link, PROLIFIC_PID="p1", STUDY_ID="s", evil="x")
-    [person] = everybody(client.store)
+    [person] = get_people(client.store)
     assert person.outside == {"PROLIFIC_PID": "p1", "STUDY_ID": "s"}
 
 
@@ -165,7 +165,7 @@ def test_a_page_without_its_token_can_send_nothing(make_client):
     for path in ("/sign-out", "/consent", "/withdraw"):
         answer = client.post(path, data={"csrf": "x", "mode": "delete"})
         assert answer.status_code == 401
-    assert everybody(client.store)[0].withdrawn is None
+    assert get_people(client.store)[0].withdrawn is None
     assert client.get("/api/session").json()["csrf"] == state["csrf"]
 
 
@@ -299,7 +299,7 @@ def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path)
     asked = {"How old are you?": ["under 30", "older"], "Anything <else>?": []}
     client = make_client(prompts=1, survey=asked, completion={"code": "C0DE"})
     join(client)
-    [person] = everybody(client.store)
+    [person] = get_people(client.store)
     assert "C0DE" not in client.get("/thanks").text and "Anything" not in client.get("/thanks").text
     do_all(client.store, person.id)
     page = client.get("/thanks")

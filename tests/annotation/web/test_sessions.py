@@ -8,12 +8,12 @@ from support.served import client_of, join, next_state, token_of
 from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner.overview import Watch
+from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
-from pqpp_annotation.store.people import add_person, decide_on_person, everybody
+from pqpp_annotation.store.people import add_person, decide_on_person, get_people
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.store.work import past_items
+from pqpp_annotation.store.work import get_past_items
 from pqpp_annotation.web.serve import create_app
 
 DAY = 86_400_000
@@ -46,7 +46,7 @@ def test_an_open_page_saves_nothing_more(store, ends):
     join(client, f"/join/{token}")
     state = next_state(client)
     csrf = {"X-CSRF-Token": state["csrf"]}
-    [person] = everybody(store)
+    [person] = get_people(store)
     if ends == "revoked":
         revoke_link(store, link.id)
     elif ends == "expired":
@@ -73,7 +73,7 @@ def test_an_id_behind_a_shared_link_is_held_by_the_first_browser(store):
     first, other = client_of(store), client_of(store)
     link = f"/join/{token}?PROLIFIC_PID=p1"
     assert join(first, link, PROLIFIC_PID="p1").status_code == 303
-    [person] = everybody(store)
+    [person] = get_people(store)
     do_all(store, person.id, most=2)
     refused = join(other, link, PROLIFIC_PID="p1")
     assert refused.status_code == 403 and "another browser" in refused.text
@@ -85,7 +85,7 @@ def test_an_id_behind_a_shared_link_is_held_by_the_first_browser(store):
     decide_on_person(store, person.id, "let-in")
     assert join(other, link, PROLIFIC_PID="p1").status_code == 303
     assert join(first, link, PROLIFIC_PID="p1").status_code == 403
-    assert len(everybody(store)) == 1
+    assert len(get_people(store)) == 1
 
 
 def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
@@ -104,7 +104,7 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
         assert "Go to the start" not in alone.text and "<form" not in alone.text
         sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
         assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
-    assert len(everybody(store)) == 60
+    assert len(get_people(store)) == 60
 
 
 WAYS = {"code": "D0NE", "url": "https://example.org/?cc={code}&id={PROLIFIC_PID}"}
@@ -116,7 +116,7 @@ def came(store, number):
     client = client_of(store)
     [(token, _)] = make_links(store, is_shared=True)
     join(client, f"/join/{token}?PROLIFIC_PID=p{number}", PROLIFIC_PID=f"p{number}")
-    return client, everybody(store)[-1].id
+    return client, get_people(store)[-1].id
 
 
 def test_every_way_out_has_its_code_and_address(tmp_path):
@@ -147,11 +147,11 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     store = small_store(tmp_path, prompts=4, training=2, payment=rule)
     client, person = came(store, 1)
     do_all(store, person)
-    [before] = Watch(store).look().dues
+    [before] = StudyMonitor(store).get_overview().dues
     client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
-    watch = Watch(store)
-    [row] = watch.look().dues
-    assert before.pay.owed == row.pay.owed == watch.look().money.owed == 0.65
+    watch = StudyMonitor(store)
+    [row] = watch.get_overview().dues
+    assert before.pay.owed == row.pay.owed == watch.get_overview().money.owed == 0.65
     paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.way)
     assert paid == (0, 0.6, 0.05, "withdrawn", "prolific")
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
@@ -160,7 +160,7 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
         [(token, _)] = make_links(store, is_shared=shared)
         refused = join(client_of(store), f"/join/{token}", PROLIFIC_PID="p1").text
         assert "have left this study" in refused
-    assert len(everybody(store)) == 1
+    assert len(get_people(store)) == 1
     store.close()
 
 
@@ -169,10 +169,10 @@ def test_who_leaves_without_an_id_is_told_a_code_to_be_paid_by(tmp_path):
     client = client_of(store)
     [(token, _)] = make_links(store)
     join(client, f"/join/{token}")
-    do_all(store, everybody(store)[0].id)
+    do_all(store, get_people(store)[0].id)
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
     farewell = client.post("/withdraw", data=form).text
-    [due] = Watch(store).pay("hand")
+    [due] = StudyMonitor(store).pay("hand")
     assert due.pay.owed == 0.6 and f"<b>{due.name}</b>" in farewell
     store.close()
 
@@ -182,7 +182,7 @@ def test_one_id_is_one_person_whatever_the_link(store):
     [(shared, _)], [(own, _)] = make_links(store, is_shared=True), make_links(store)
     assert join(client, f"/join/{shared}", PROLIFIC_PID="p1").status_code == 303
     other = join(client, f"/join/{own}", PROLIFIC_PID="p1")
-    assert "came by another link" in other.text and len(everybody(store)) == 1
+    assert "came by another link" in other.text and len(get_people(store)) == 1
     stranger, [(third, _)] = client_of(store), make_links(store)
     assert join(client_of(store), f"/join/{third}", PROLIFIC_PID="p2").status_code == 303
     assert "came by another link" in join(stranger, f"/join/{shared}", PROLIFIC_PID="p2").text
@@ -195,7 +195,7 @@ def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, capl
     def away(*_, **__):
         raise AnnotationError("/srv/secret/study.db cannot be reached (host=10.0.0.7)", 503)
 
-    monkeypatch.setattr("pqpp_annotation.store.work.progress_of", away)
+    monkeypatch.setattr("pqpp_annotation.store.work.get_progress", away)
     for path in ("/work", "/thanks"):
         answered = client.get(path)
         assert answered.status_code == 503
@@ -285,6 +285,6 @@ def test_the_owner_decides_on_a_page_of_the_person(store):
     judge = client_of(store)
     [(token, _)] = make_links(store, person_id=ann)
     join(judge, f"/join/{token}")
-    assignment = past_items(store, ann)[0].assignment
+    assignment = get_past_items(store, ann)[0].assignment
     seen = judge.get(f"/work/{assignment}").text
     assert "To all" in seen and "&lt;b&gt;Look" in seen

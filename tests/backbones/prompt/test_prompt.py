@@ -6,9 +6,9 @@ import pathlib
 import pytest
 
 from pqpp_backbones.prompt.leaving_out import leave_one_out
-from pqpp_backbones.prompt.numbers import places_of_numbers
+from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.prompt import SET_ASIDE, Prompt
-from pqpp_backbones.prompt.quoted import masked
+from pqpp_backbones.prompt.quoted import mask_quotations
 from pqpp_datasets.prompt_text import normalise
 
 DIALECTS = pathlib.Path(__file__).parent / "dialects"
@@ -32,7 +32,7 @@ def test_a_prompt_is_read_as_its_case_says(case):
     assert {kind for kind, _ in reading.set_aside} == set(case["ignored"])
     assert [text.lower() for text in reading.unwanted] == case.get("unwanted", [])
     if "numbers" in case:
-        assert [n.value for n in places_of_numbers(masked(reading.content))] == case["numbers"]
+        assert [n.value for n in find_numbers(mask_quotations(reading.content))] == case["numbers"]
     if "quoted" in case:
         assert list(reading.texts) == case["quoted"]
 

@@ -31,7 +31,7 @@ def test_figures_are_those_of_others(study):
     rows, folder = study
     people = read_people(folder / "votes.csv")
     (by_task, by_model, calibration, saved), notes = agree(rows, people)
-    answers = np.array([people.of(row) for row in rows[:150]])
+    answers = np.array([people.find(row) for row in rows[:150]])
     scores = np.array([row["score"] for row in rows])
     whole = by_task.rows[0]
     assert whole["rank"] == pytest.approx(stats.kendalltau(scores[:150], answers).statistic)

@@ -11,7 +11,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import write_images  # noqa: E402
 
-from pqpp_feedback.assess.agreement import PeopleSay  # noqa: E402
+from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
@@ -79,7 +79,7 @@ def test_one_missing_image_hides_no_other_and_a_name_that_is_none_is_a_line(fold
 
 def test_where_people_differ_comes_first(folder):
     rows = [row(f"{n}/m_0.png", score=n / 4, verdict=n > 0) for n in range(3)]
-    people = PeopleSay({("0/m_0.png",): False, ("1/m_0.png",): True, ("2/m_0.png",): False})
+    people = HumanAnswers({("0/m_0.png",): False, ("1/m_0.png",): True, ("2/m_0.png",): False})
     page = verdict_gallery(rows, folder, folder / "p.html", people)
     order = [page.index(f'data-image="{n}/m_0.png"') for n in (2, 0, 1)]
     assert order == sorted(order) and page.count('class="card differs"') == 1

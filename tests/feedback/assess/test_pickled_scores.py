@@ -18,7 +18,7 @@ from pqpp_cli.main import main  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.pickled import CONFIRMED, read_pickle  # noqa: E402
 from pqpp_files.foreign.images import open_image  # noqa: E402
-from pqpp_files.hashes import sha256_of  # noqa: E402
+from pqpp_files.hashes import hash_file  # noqa: E402
 
 MEAN = torch.tensor([0.48145466, 0.4578275, 0.40821073])[:, None, None]
 SPREAD = torch.tensor([0.26862954, 0.26130258, 0.27577711])[:, None, None]
@@ -231,7 +231,7 @@ def test_a_score_is_what_its_authors_compute(name, tmp_path, capsys):
     words += ["--image-dir", str(tmp_path / "images"), "--file", str(tmp_path / "p.csv")]
     words += ["--output", str(tmp_path / "v.parquet")]
     assert main(words) == 2
-    digest = sha256_of(model / "weights.pt")
+    digest = hash_file(model / "weights.pt")
     assert f"--confirm {digest}" in capsys.readouterr().err
     assert main([*words, "--confirm", digest]) == 0
     rows = list(read_verdicts(tmp_path / "v.parquet"))
@@ -241,7 +241,7 @@ def test_a_score_is_what_its_authors_compute(name, tmp_path, capsys):
     assert main(words) == 0  # it was recorded
     made.popitem() if name != "image_reward" else made.pop("mlp.layers.0.bias")
     torch.save(dict(made), model / "weights.pt")
-    assert main([*words, "--confirm", sha256_of(model / "weights.pt")]) == 2
+    assert main([*words, "--confirm", hash_file(model / "weights.pt")]) == 2
     assert f"are no weights of {name}" in capsys.readouterr().err
 
 
@@ -252,4 +252,4 @@ def test_a_pickle_runs_nothing_even_where_it_is_confirmed(tmp_path):
         read_pickle(path)
     assert not (tmp_path / "home" / CONFIRMED).exists()
     with pytest.raises(ModelError, match="no usable weights"):
-        read_pickle(path, [sha256_of(path)])
+        read_pickle(path, [hash_file(path)])

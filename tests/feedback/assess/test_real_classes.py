@@ -31,7 +31,7 @@ from transformers import (  # noqa: E402
 
 from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
 from pqpp_backbones.chat.models import open_in_process  # noqa: E402
-from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
+from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
 from pqpp_feedback.vistar.sight import Sight, in_pixels  # noqa: E402
 
@@ -68,7 +68,7 @@ def plain(folder, auto_class):
     return AutoProcessor.from_pretrained(folder), auto_class.from_pretrained(folder).eval()
 
 
-opened_eye = functools.cache(DetectorEye)
+opened_eye = functools.cache(Detector)
 
 
 def plain_boxes(folder, kind, image):
@@ -92,10 +92,10 @@ def plain_boxes(folder, kind, image):
 @torch.inference_mode()
 def test_boxes(saved, kind, photo, monkeypatch):
     path, image = photo
-    monkeypatch.setattr("pqpp_feedback.assess.detector.apart", list)  # all that are found
+    monkeypatch.setattr("pqpp_feedback.assess.detector.nms", list)  # all that are found
     monkeypatch.setattr("pqpp_feedback.assess.detector.KEPT_ABOVE", 0.0)
     asked = ["apple"] if kind in ("owlv2", "grounding_dino") else [n.lower() for n in LABELS]
-    (seen,) = opened_eye(saved[kind], "cpu").look([open_picture(path)], [asked])
+    (seen,) = opened_eye(saved[kind], "cpu").scan([open_picture(path)], [asked])
     ours = np.array([box["box"] for box in seen["boxes"]]).reshape(-1, 4) * [
         *image.size,
         *image.size,

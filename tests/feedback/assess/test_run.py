@@ -17,7 +17,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import Redness, write_images  # noqa: E402
 
-from pqpp_backbones.pretrained import Model  # noqa: E402
+from pqpp_backbones.pretrained import ModelId  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import PART, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
@@ -59,7 +59,7 @@ def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
     assess(pictures, [Redness()], place)  # the same one may
     before = place.read_bytes()
     other = Redness()
-    other.models = {"eye": Model("another/eye", "abc")}
+    other.models = {"eye": ModelId("another/eye", "abc")}
     with pytest.raises(FeedbackError, match=r"contains verdicts of redness-mean by .*someone/eye"):
         assess(pictures, [other], place)
     assert place.read_bytes() == before and other.batches == []
@@ -122,7 +122,7 @@ def test_what_a_dead_process_left_is_made_by_the_next_run(pictures, tmp_path):
     words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "32", "1/2"]
     assert subprocess.run(words, check=False).returncode == -9
     ran = assess(pictures, [Redness()], tmp_path / "k.parquet", share="0/2")  # does not wait
-    assert (ran.missing, ran.rows) == (1, 0) and "1 shards are left" in ran.lines()[-1]
+    assert (ran.missing, ran.rows) == (1, 0) and "1 parts are left" in ran.lines()[-1]
     assert not (tmp_path / "k.parquet").exists()
     last = Redness()
     assess(pictures, [last], tmp_path / "k.parquet")

@@ -8,7 +8,7 @@ from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
 from pqpp_feedback.assess.agreement import agreement, ranking
-from pqpp_feedback.gimbrr.bench import agreement_by, joined_verdicts, sentences
+from pqpp_feedback.gimbrr.bench import group_agreement, joined_verdicts, sentences
 from pqpp_files.read_table import read_table
 
 ALGORITHMS = {"Dalle": "dalle2", "MJ": "midjourney", "SD2.1": "sd2.1", "SD1.5": "sd1.5"}
@@ -50,7 +50,7 @@ def test_the_24_published_pairs_of_f1(published):
     annotations, automated, pairs = published
     rows = joined_verdicts(annotations, automated)
     assert len(rows) == 3860 and len(pairs) == 24
-    found = {(row["task"], row["model"]): row for row in agreement_by(rows, ["task", "model"])}
+    found = {(row["task"], row["model"]): row for row in group_agreement(rows, ["task", "model"])}
     for pair in pairs:
         row = found[pair["task"], ALGORITHMS[pair["algorithm"]]]
         assert row["f1_true"] == pytest.approx(float(pair["f1_true"]), abs=1e-6)
@@ -72,7 +72,7 @@ def test_agreement_by_task_is_that_of_scikit_learn(published):
     metrics = pytest.importorskip("sklearn.metrics")
     annotations, automated, _ = published
     rows = joined_verdicts(annotations, automated)
-    for row in agreement_by(rows, ["task"]):
+    for row in group_agreement(rows, ["task"]):
         some = [one for one in rows if one["task"] == row["task"]]
         people, said = ([one[name] for one in some] for name in ("people", "verdict"))
         known = KNOWN[row["task"]]

@@ -12,11 +12,11 @@ from support.tiny_eyes import KINDS, save_detector  # noqa: E402
 from support.tiny_models import save_clip  # noqa: E402
 
 from pqpp_cli.main import main  # noqa: E402
-from pqpp_feedback.assess.detector import DetectorEye  # noqa: E402
+from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
-from pqpp_feedback.gimbrr.assessor import ClipEye  # noqa: E402
+from pqpp_feedback.gimbrr.assessor import ClipScorer  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
-from pqpp_feedback.gimbrr.published import VOCABULARY, Seen  # noqa: E402
+from pqpp_feedback.gimbrr.published import VOCABULARY, Boxes  # noqa: E402
 
 
 def pictures(number, seed=0):
@@ -40,9 +40,9 @@ def test_clip_sees_what_transformers_computes(eyes):
     import torch
     from transformers import CLIPModel, CLIPProcessor
 
-    eye = ClipEye(str(eyes / "clip"), "cpu")
+    eye = ClipScorer(str(eyes / "clip"), "cpu")
     (image,) = pictures(1)
-    seen = Seen({"clip": eye.look([image], [["koala"]])[0]})
+    seen = Boxes({"clip": eye.scan([image], [["koala"]])[0]})
     model = CLIPModel.from_pretrained(eyes / "clip").eval()
     processor = CLIPProcessor.from_pretrained(eyes / "clip")
     for name in ("koala", VOCABULARY[0], VOCABULARY[90]):
@@ -54,21 +54,21 @@ def test_clip_sees_what_transformers_computes(eyes):
 
 def test_what_is_seen_of_an_image_does_not_depend_on_the_others(eyes):
     images = pictures(5)
-    clip, detector = ClipEye(str(eyes / "clip"), "cpu"), DetectorEye(str(eyes / "detr"), "cpu")
+    clip, detector = ClipScorer(str(eyes / "clip"), "cpu"), Detector(str(eyes / "detr"), "cpu")
     for eye in (clip, detector):
-        together = eye.look(images, [["apple", "cat"]] * 5)
-        alone = [one for image in images for one in eye.look([image], [["apple", "cat"]])]
+        together = eye.scan(images, [["apple", "cat"]] * 5)
+        alone = [one for image in images for one in eye.scan([image], [["apple", "cat"]])]
         assert repr(together) == repr(alone)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
-    eye = DetectorEye(str(save_detector(tmp_path / kind, kind)), "cpu")
-    found = eye.look(pictures(2), [["apple", "couch", "hat"], ["cat"]])
+    eye = Detector(str(save_detector(tmp_path / kind, kind)), "cpu")
+    found = eye.scan(pictures(2), [["apple", "couch", "hat"], ["cat"]])
     is_open = kind in ("owlv2", "grounding_dino")
     couch, hat = ("couch", "hat") if is_open else ("Sofa", None)
     assert found[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
-    seen = Seen({"detector": found[0]})
+    seen = Boxes({"detector": found[0]})
     lacking = [seen.lacking([Condition("counts", name)]) for name in ("apple", "hat")]
     assert not lacking[0] and (not lacking[1]) == is_open
     boxes = [box for one in found for box in one["boxes"]]
@@ -77,7 +77,7 @@ def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
     for box in boxes:
         left, top, right, bottom = box["box"]
         assert 0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and box["score"] > 0.05
-    assert seen.scores_of("apple") == sorted(seen.scores_of("apple"), reverse=True)
+    assert seen.get_scores("apple") == sorted(seen.get_scores("apple"), reverse=True)
     assert eye.told.revision.startswith("sha256:")
 
 
@@ -86,7 +86,7 @@ def test_boxes_of_detr_are_those_of_transformers(eyes):
     from transformers import DetrForObjectDetection, DetrImageProcessor
 
     (image,) = pictures(1)
-    (found,) = DetectorEye(str(eyes / "detr"), "cpu").look([image], [["apple"]])
+    (found,) = Detector(str(eyes / "detr"), "cpu").scan([image], [["apple"]])
     model = DetrForObjectDetection.from_pretrained(eyes / "detr").eval()
     processor = DetrImageProcessor.from_pretrained(eyes / "detr")
     with torch.inference_mode():

@@ -7,11 +7,11 @@ import pytest
 
 from pqpp_feedback.assess.agreement import read_people
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.detector import label_of
+from pqpp_feedback.assess.detector import find_label
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.conditions import asked_of, objects_counted
+from pqpp_feedback.gimbrr.conditions import expect_counts, parse_task
 from pqpp_feedback.gimbrr.published import VOCABULARY, Published
 
 
@@ -88,9 +88,9 @@ def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
     path.write_text("image,matched\na,true\na,no\nb,1\nb,1\nb,0\nc,\n")
     people = read_people(path)
     row = {"image": "a", "prompt_id": "1", "generator": "m"}
-    assert people.of(row) is None and people.of({**row, "image": "b"}) is True
+    assert people.find(row) is None and people.find({**row, "image": "b"}) is True
     path.write_text("prompt_id,model,label\n1,m,no\n")
-    assert read_people(path).of(row) is False
+    assert read_people(path).find(row) is False
     path.write_text("image,matched\na,perhaps\n")
     with pytest.raises(FeedbackError, match=r"line 2: matched is 'perhaps'"):
         read_people(path)
@@ -113,13 +113,13 @@ def test_spellings_of_counts_and_tasks(task, label):
     assert found == Verdict(
         True, 1.0, "3 cow asked, 3 found above 0.5; 6 cup asked, 6 found above 0.5"
     )
-    asked = asked_of({"representations": "Cow, cup ", "task_specific_label": label})
-    assert [condition.count for condition in objects_counted(asked)] == [3, 6]
-    assert asked_of({"task_specific_label": float("nan")}).label == ""
+    asked = parse_task({"representations": "Cow, cup ", "task_specific_label": label})
+    assert [condition.count for condition in expect_counts(asked)] == [3, 6]
+    assert parse_task({"task_specific_label": float("nan")}).label == ""
     assert verdict(boxes({"cow": [0.9] * 3}), "counting", ["cow"], 3.0).verdict is True
 
 
 def test_plural_names_are_classes_of_a_detector():
     names = ["wine glasses", "people", "buses", "couches", "skis", "hats"]
     labels = ["wine glass", "person", "bus", "sofa", "skis"]
-    assert [label_of(name, labels) for name in names] == [*labels, None]
+    assert [find_label(name, labels) for name in names] == [*labels, None]

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 transformers = pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
-from pqpp_feedback.rahf.convert_rahf import Layout, config_of, convert  # noqa: E402
+from pqpp_feedback.rahf.convert_rahf import Layout, convert, infer_config  # noqa: E402
 
 C, GRID, PATCH, HEADS = 16, 8, 4, 2  # of the heads each has 64 channels
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
@@ -148,7 +148,7 @@ def test_the_published_sizes_are_recognised():
     shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
     # One number in each place: shapes without the memory.
     weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
-    config = config_of(Layout(weights))
+    config = infer_config(Layout(weights))
     assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
     vision, text = config.vision_config, config.text_config
     sizes = vision.num_hidden_layers, vision.num_attention_heads, vision.image_size
@@ -159,7 +159,7 @@ def test_the_published_sizes_are_recognised():
     assert config.score_dense_sizes == [512, 128]
     with torch.device("meta"):
         model = RahfForRichFeedback(config)
-    found = convert_rahf.renamed(Layout(weights))
+    found = convert_rahf.rename_weights(Layout(weights))
     assert {k: v.shape for k, v in found.items()} == {
         k: v.shape for k, v in model.state_dict().items() if k in found
     }

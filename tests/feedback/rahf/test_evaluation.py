@@ -7,8 +7,8 @@ from pqpp_feedback.rahf.bench import (
     PredictedSplit,
     Truth,
     feedback_figures,
+    get_paper,
     keyword_figures,
-    published,
     summary,
     tables,
 )
@@ -62,7 +62,7 @@ def test_a_constant_prediction_has_no_correlation(constant):
 def test_published_figures_stand_beside_ours(truth):
     found = feedback_figures(PredictedSplit(scores=truth.scores), truth)
     scores, *others = tables({"mine": found})
-    assert [table.name for table in (scores, *others)] == list(published()["tables"])
+    assert [table.name for table in (scores, *others)] == list(get_paper()["tables"])
     names = [row["model"] for row in scores.rows]
     assert names[-1] == "mine" and "RAHF (augmented prompt) (published)" in names
     assert all(row["model"] != "mine" for table in others for row in table.rows)

@@ -170,7 +170,7 @@ def test_pretrained_towers_are_joined(kind, tmp_path):
     whole.save_pretrained(tmp_path / "vision")
     fields = {"score_conv_sizes": (8,), "score_dense_sizes": (8,), "heatmap_deconv_sizes": (8,)}
     towers = load_towers(str(tmp_path / "vision"), str(tmp_path / "t5"))
-    model = RahfForRichFeedback.joined(*towers, heatmap_conv_sizes=(8,), **fields).eval()
+    model = RahfForRichFeedback.from_towers(*towers, heatmap_conv_sizes=(8,), **fields).eval()
     pixels = torch.randn(1, 3, 32, 32)
     with torch.no_grad():
         expected = model.projection(tower.eval()(pixel_values=pixels).last_hidden_state)

@@ -66,7 +66,7 @@ class TestProcessor:
     def test_every_word_has_tokens_of_its_own(self, processor, prompt):
         ids, words = processor.word_ids(prompt), prompt_words(prompt)
         assert len(ids) == len(words) and all(ids)
-        assert processor.kept_word_ids(prompt) == ids
+        assert processor.fit_word_ids(prompt) == ids
         assert processor.input_ids(prompt)[:-1] == [token for word in ids for token in word]
 
     @pytest.mark.parametrize("prompt", QUIRKS)
@@ -84,7 +84,7 @@ class TestProcessor:
             assert found[:-1] == written[: len(found) - 1]
 
     def test_long_prompts_are_cut_between_words(self, processor):
-        kept = processor.kept_word_ids("word " * 500)
+        kept = processor.fit_word_ids("word " * 500)
         assert 0 < len(kept) < 500
         assert len(processor.input_ids("word " * 500)) <= processor.max_length
 

@@ -12,9 +12,9 @@ Image = pytest.importorskip("PIL.Image")
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.vistar.scores.composed_scene import (  # noqa: E402  # noqa: E402
     ComposedScene,
-    grid_of,
+    find_panels,
     gutter_panels,
-    panels_of,
+    parse_grid,
 )
 
 ABOUT = {"panels": ["a cat wakes", "a cat eats"], "subject": "cat"}
@@ -44,12 +44,12 @@ def test_gutters(boxes, ground):
 
 def test_panels_by_grid_where_gutters_do_not_fit_the_layout():
     half = Image.fromarray(page([[0, 0, 98, 120], [102, 0, 200, 120]]))
-    assert panels_of(half, "1x2", 2) == ("gutters", [[0, 0, 98, 120], [102, 0, 200, 120]])
-    how, boxes = panels_of(half, "2x2", 4)
+    assert find_panels(half, "1x2", 2) == ("gutters", [[0, 0, 98, 120], [102, 0, 200, 120]])
+    how, boxes = find_panels(half, "2x2", 4)
     assert how == "grid" and boxes[3] == [100, 60, 200, 120]
     whole = Image.fromarray(page([[0, 0, 200, 120]]))
-    assert panels_of(whole, None, 2) == ("none", [[0, 0, 200, 120]])
-    assert grid_of("3 × 1") == (3, 1) and grid_of("0x2") is None and grid_of(None) is None
+    assert find_panels(whole, None, 2) == ("none", [[0, 0, 200, 120]])
+    assert parse_grid("3 × 1") == (3, 1) and parse_grid("0x2") is None and parse_grid(None) is None
 
 
 def judged(**seen):

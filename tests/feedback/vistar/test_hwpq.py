@@ -16,8 +16,8 @@ from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402  # noqa: E402
     Answers,
     HwpqScore,
     Questionnaires,
-    checked_questionnaire,
     instruction_hash,
+    normalise_weights,
 )
 
 
@@ -48,7 +48,7 @@ def questionnaire(facts=3):
 def test_a_questionnaire_is_written_once_and_kept(tmp_path):
     writer = Scripted([json.dumps(questionnaire())])
     kept = Questionnaires(tmp_path / "q", writer)
-    first = kept.of("a red cat")
+    first = kept.get_questionnaire("a red cat")
     assert sum(q["question_weight"] for q in first["L1"]["questions"]) == pytest.approx(
         1, abs=1e-12
     )
@@ -57,7 +57,7 @@ def test_a_questionnaire_is_written_once_and_kept(tmp_path):
     assert entry["instruction_sha256"] == instruction_hash() and len(entry["date"]) == 10
     before = kept.path("a red cat").read_bytes()
     other = Questionnaires(tmp_path / "q", Scripted([], "another"))
-    assert other.of("a red cat") == first  # nobody is asked, nothing is replaced
+    assert other.get_questionnaire("a red cat") == first  # nobody is asked, nothing is replaced
     assert kept.path("a red cat").read_bytes() == before
     assert writer.asked[0].schema["required"] == list(LEVELS)
 
@@ -69,12 +69,12 @@ def honest(request):
 
 
 IMAGE = Image.new("RGB", (8, 8), "red") if hasattr(Image, "new") else None
-QUESTIONS = flat_questions(checked_questionnaire(questionnaire()))
+QUESTIONS = flat_questions(normalise_weights(questionnaire()))
 
 
 def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
     chat = Scripted(honest)
-    found = Answers(chat, votes=3).of(IMAGE, QUESTIONS)
+    found = Answers(chat, votes=3).collect(IMAGE, QUESTIONS)
     assert len(chat.asked) == 6
     for request in chat.asked:
         starts = {line.split(": ", 1)[1][:2] for line in request.text.splitlines()}
@@ -93,11 +93,11 @@ def test_what_is_not_readable_is_asked_again_and_only_that():
         )
 
     chat = Scripted(half)
-    found = Answers(chat, votes=1).of(IMAGE, QUESTIONS)
+    found = Answers(chat, votes=1).collect(IMAGE, QUESTIONS)
     assert found["positive"] == [[True]] * 12 and found["negative"] == [[False]] * 12
     assert [len(request.text.splitlines()) for request in chat.asked] == [12, 4, 12, 4]
     silent = Scripted(lambda request: "no idea")
-    assert Answers(silent, votes=1).of(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
+    assert Answers(silent, votes=1).collect(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
     assert len(silent.asked) == 6
 
 
@@ -106,7 +106,7 @@ def judged(evidence):
 
 
 def test_score_by_hand_and_reasons():
-    found = Answers(Scripted(honest)).of(IMAGE, QUESTIONS)
+    found = Answers(Scripted(honest)).collect(IMAGE, QUESTIONS)
     evidence = {"questions": QUESTIONS, **found}
     assert judged(evidence).score == pytest.approx(1)
     one = copy.deepcopy(evidence)

@@ -19,10 +19,10 @@ HOSTILE = "<img src=x onerror=alert(1)>\x1b[2J & \u202e'\"{{ 7*7 }}"
 @pytest.fixture(scope="module")
 def page():
     """The page of two predictors on the sample, with published figures as on real rows."""
-    split = Split.of(load_benchmark("sample", split="test"))
+    split = Split.from_rows(load_benchmark("sample", split="test"))
     names = ("static", "mean_word_length")
     found = run_table(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
-    assert found.published() == []
+    assert found.get_published() == []
     return render_report(found, published_results(), found.spaces()[0], explain=True)
 
 
@@ -77,7 +77,7 @@ def test_ones_own_targets_and_hostile_names(shown):
         "a-model_rating": generator.normal(size=30),
     }
     rows["b-model_rating"] = [None] * 29 + [1.0]
-    split = Split.of(Dataset.from_dict(rows), HOSTILE)
+    split = Split.from_rows(Dataset.from_dict(rows), HOSTILE)
     run = run_table(
         split, {HOSTILE: Predictor.from_pretrained("mean_word_length")}, split.known_targets
     )
@@ -91,10 +91,10 @@ def test_ones_own_targets_and_hostile_names(shown):
 @pytest.mark.realdata
 def test_two_thousand_prompts_in_every_look(real_data, shown, cache):
     where = str(real_data / "pqpp" / "v1.0")
-    split = Split.of(load_benchmark("pqpp-v1.0", split="validation", data_dir=where))
+    split = Split.from_rows(load_benchmark("pqpp-v1.0", split="validation", data_dir=where))
     found, _ = load_predictors(None, split)
     run = run_table(split, found, split.known_targets)
-    page = render_report(run, run.published(), run.spaces()[0])
+    page = render_report(run, run.get_published(), run.spaces()[0])
     assert len(page) < 1_500_000  # nine predictors on nine targets, a cell for many prompts
     opened = shown(page)
     assert opened.locator(".rank li.ours").count() == len(found)

@@ -10,7 +10,7 @@ from scipy import stats
 from pqpp_models import PredictorError
 from pqpp_models.bench.given import values_by_prompt
 from pqpp_models.bench.protocol import Cell, Predictions, evaluate_predictions, experiment_cells
-from pqpp_models.bench.run import automatic_cells, target_of
+from pqpp_models.bench.run import automatic_cells, get_target
 from pqpp_models.bench.split import Split
 
 
@@ -28,7 +28,7 @@ from pqpp_models.bench.split import Split
     ],
 )
 def test_names_of_metrics_tell_their_target(column, target):
-    assert target_of(column) == target
+    assert get_target(column) == target
 
 
 def test_named_pairs_win_and_targets_choose():

@@ -33,7 +33,7 @@ def builds(sample, tmp_path_factory):
         one = StaticPredictor.from_shipped("static-train")
         one.record = replace(one.record, rows=None)
         for split in splits:
-            one.was_fitted_to(sample[split])
+            one.record_fit(sample[split])
         if name == "static":
             one.record = replace(one.record, fitted_on_train="static-train")
             one.details["data"] = "sample, split train + test"
@@ -52,7 +52,7 @@ def loaded(*names):
 
 
 def run(sample, *names, split="test", **options):
-    return run_table(Split.of(sample[split]), loaded(*names), TARGETS, **options)
+    return run_table(Split.from_rows(sample[split]), loaded(*names), TARGETS, **options)
 
 
 def test_the_build_that_did_not_learn_the_rows_is_taken(sample, shipped):
@@ -71,15 +71,15 @@ def test_a_build_without_the_targets_is_not_taken():
     release = Predictor.from_pretrained("static")
     prompts = [f"{number} blue zebras on a kettle" for number in range(8)]
     rows = Dataset.from_dict({"prompt": prompts, "flux_rating": [*range(8)]})
-    release.was_fitted_to(rows)
-    (result,) = run_table(Split.of(rows), {"static": release}, ("flux_rating",)).results
+    release.record_fit(rows)
+    (result,) = run_table(Split.from_rows(rows), {"static": release}, ("flux_rating",)).results
     assert (result.predictor, result.stands_in, result.fitted_rows) == ("static", "alignment", 8)
 
 
 def test_a_build_that_learned_fewer_is_taken_and_marked(sample, shipped):
     """As where both learned some prompts of another kind in the split."""
     joined = concatenate_datasets([sample["train"].select(range(5)), sample["test"]])
-    found = run_table(Split.of(joined), loaded("static"), TARGETS)
+    found = run_table(Split.from_rows(joined), loaded("static"), TARGETS)
     assert {(r.predictor, r.fitted_rows, r.ranked) for r in found.results} == {
         ("static-train", 5, False)
     }
@@ -90,11 +90,11 @@ def test_one_row_is_enough_and_every_cell_says_how_many(sample, shipped):
     rows = sample["validation"]
     one = StaticPredictor.from_shipped("static")
     one.record = replace(one.record, rows=None, fitted_on_train=None)
-    one.was_fitted_to([rows["prompt"][7].upper()])
+    one.record_fit([rows["prompt"][7].upper()])
     values = list(rows["mean_rr"])
     values[7] = None
     table = rows.remove_columns("mean_rr").add_column("mean_rr", values)
-    found = run_table(Split.of(table), {"mine": one}, TARGETS)
+    found = run_table(Split.from_rows(table), {"mine": one}, TARGETS)
     assert [(r.target, r.n, r.fitted_rows, r.ranked) for r in found.results] == [
         ("mean_hbpp", 80, 1, False),
         ("mean_rr", 79, 0, False),
@@ -111,7 +111,7 @@ def both(sample, builds):
 
 def test_no_format_ranks_what_learned_the_rows(both):
     texts = {
-        style: format_results(style, both.results, both.published())
+        style: format_results(style, both.results, both.get_published())
         for style in ("table", "markdown", "latex", "csv", "json")
     }
     name = "static (fitted to 80 of these rows)"
@@ -142,21 +142,21 @@ def test_no_format_ranks_what_learned_the_rows(both):
 
 def test_it_is_no_baseline_and_is_not_tested(both):
     with pytest.raises(PredictorError, match="'static' was fitted to 80 of these rows"):
-        both.tested("static")
-    tested = both.tested("n_words").results
+        both.with_tests("static")
+    tested = both.with_tests("n_words").results
     arrows = {r.predictor: np.isnan(r.kendall_baseline_p) for r in tested}
     assert arrows == {"static": True, "static-train": False, "n_words": True}
 
 
 def test_the_build_is_the_baseline_where_it_was_taken(sample, shipped):
-    tested = run(sample, "static", "n_words").tested("static").results
+    tested = run(sample, "static", "n_words").with_tests("static").results
     assert {r.baseline for r in tested} == {"static-train"}
 
 
 def test_ids_keep_two_captions_of_one_text_apart(shipped):
     one = StaticPredictor.from_shipped("static")
     one.record = replace(one.record, rows=None, fitted_on_train=None)
-    one.was_fitted_to({"prompt": ["A cat."], "prompt_id": ["mscoco-1"]})
+    one.record_fit({"prompt": ["A cat."], "prompt_id": ["mscoco-1"]})
     prompts = ["a cat", "a dog", "a red bus"]
     ids = ["mscoco-2", "mscoco-3", "mscoco-4"]
     for given, fitted in ((ids, 0), (None, 1), (["mscoco-1", *ids[1:]], 1)):

@@ -10,7 +10,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_metrics.functional import routing_gain
 from pqpp_models import Predictor
-from pqpp_models.bench.routing import pair_of, run_routing
+from pqpp_models.bench.routing import choose_pair, run_routing
 from pqpp_models.bench.split import Split
 from pqpp_models.errors import PredictorError
 
@@ -20,7 +20,7 @@ N_WORDS = {"n_words": Predictor.from_pretrained("n_words")}
 def made(**columns):
     """Prompts of 1 to 8 words; the two models are as good as the columns say."""
     rows = {"prompt": [" ".join(["dog"] * n) for n in range(1, 9)], **columns}
-    return Split.of(datasets.Dataset.from_dict(rows))
+    return Split.from_rows(datasets.Dataset.from_dict(rows))
 
 
 WEAK, STRONG = [2.0, 2, 2, 1, 1, 0, 0, 0], [2.0, 2, 2, 2, 2, 2, 2, 2]
@@ -41,16 +41,16 @@ def test_a_row_is_what_the_functions_say_and_the_weaker_model_is_found():
 
 def test_which_two_models_are_taken():
     split = made(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
-    assert pair_of(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
-    assert pair_of(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
+    assert choose_pair(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
+    assert choose_pair(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
     with pytest.raises(PredictorError, match="routing needs two models"):
-        pair_of(split, ["mean_hbpp", "a_hbpp", "c_p10"])
+        choose_pair(split, ["mean_hbpp", "a_hbpp", "c_p10"])
 
 
 @pytest.mark.realdata
 def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real_data):
     rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
-    split = Split.of(rows)
+    split = Split.from_rows(rows)
     static = {"static": Predictor.from_pretrained("static")}
     table = run_routing(split, static, ["glide_hbpp", "sdxl_hbpp"])
     gain, low = table.rows[0], table.rows[1]

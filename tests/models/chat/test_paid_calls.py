@@ -121,7 +121,7 @@ def test_each_cent_is_booked_once(server, tmp_path, name):
         again = opened(server, tmp_path / "ledger")
         if expected[0] == "?" or name == "policy":
             assert again.budget.ledger.spent == 0.0
-            with again.budget.ledger.held():
+            with again.budget.ledger.locked():
                 assert again.budget.ledger.spent == pytest.approx(paid)
         else:
             assert outcome(again) == found

@@ -15,8 +15,8 @@ SPELLINGS = ("A red cat.", "a red cat", "  A  RED cat!", "Ａ red cat", "A red\n
 
 
 def test_how_a_prompt_is_typed_does_not_make_another_row():
-    fitted = FittedRows.of(["A red cat."])
-    assert len(FittedRows.of(SPELLINGS)) == 1 and fitted.among(SPELLINGS).all()
+    fitted = FittedRows.from_rows(["A red cat."])
+    assert len(FittedRows.from_rows(SPELLINGS)) == 1 and fitted.among(SPELLINGS).all()
     assert not fitted.among(["a red hat", "red cat", "", "  ", "a cat"]).any()
 
 
@@ -24,7 +24,7 @@ def test_the_hashes_are_those_of_sha256():
     text = int.from_bytes(hashlib.sha256(b"a red cat").digest()[:8], "big")
     named = int.from_bytes(hashlib.sha256(b"mscoco-7\0a red cat").digest()[:8], "big")
     rows = {"prompt": ["A red cat.", "A red cat."], "prompt_id": ["mscoco-7", "13"]}
-    assert FittedRows.of(rows).hashes.tolist() == [[text, 0], [text, named]]
+    assert FittedRows.from_rows(rows).hashes.tolist() == [[text, 0], [text, named]]
 
 
 def ids(*pairs):
@@ -47,7 +47,7 @@ def ids(*pairs):
     ],
 )
 def test_what_is_the_same_row(fitted, scored, expected):
-    assert FittedRows.of(fitted).among(scored).tolist() == expected
+    assert FittedRows.from_rows(fitted).among(scored).tolist() == expected
 
 
 def test_overlap_agrees_with_sets_of_texts():
@@ -56,8 +56,10 @@ def test_overlap_agrees_with_sets_of_texts():
     texts = [" ".join(rng.choice(words, size=3)) for _ in range(80)]
     known, asked = texts[:40], texts[30:]
     expected = [one in set(known) for one in asked]
-    assert FittedRows.of(known).among(asked).tolist() == expected
-    assert (FittedRows.of(known[:9]) | FittedRows.of(known[9:])).among(asked).tolist() == expected
+    assert FittedRows.from_rows(known).among(asked).tolist() == expected
+    assert (FittedRows.from_rows(known[:9]) | FittedRows.from_rows(known[9:])).among(
+        asked
+    ).tolist() == expected
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ def test_the_network_under_a_fit_counts(monkeypatch):
     from pqpp_models.text.static import StaticPredictor
 
     below = StaticPredictor.from_shipped("static")
-    below.was_fitted_to(["A caption of the network."])
+    below.record_fit(["A caption of the network."])
     monkeypatch.setattr(StaticPredictor, "from_shipped", classmethod(lambda cls, name: below))
     prompts, scores = made_up(40)
     rows = fit(prompts, scores, TARGETS).record.rows
@@ -100,7 +102,7 @@ def test_the_splits_of_pqpp_share_no_row(real_data, cache):
     old = load_benchmark("pqpp-v1.0", data_dir=str(real_data))
     texts = {split: {normalise(one) for one in old[split]["prompt"]} for split in old}
     assert len(texts["train"] & texts["validation"]) == 2
-    fitted = FittedRows.of(old["train"])
+    fitted = FittedRows.from_rows(old["train"])
     assert not fitted.among(old["validation"]).any() and fitted.among(old["train"]).all()
     # The ids are those of v1.1 too, whose scores differ.
     new = load_benchmark("pqpp", data_dir=str(real_data))

@@ -43,7 +43,7 @@ def test_predictions_are_those_of_the_bare_prompt(static, typed):
     dressed = static.predict_with_uncertainty([typed.format(prompt) for prompt in BARE])
     for before, after in zip(bare[:4], dressed[:4], strict=True):
         np.testing.assert_array_equal(after, before)
-    assert not dressed.far.any()
+    assert not dressed.out_of_domain.any()
 
 
 def test_points_and_layers_are_those_of_the_bare_prompt(static):

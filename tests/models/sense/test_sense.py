@@ -46,7 +46,7 @@ def test_pairs_of_ten_kinds(static):
 def test_texts_that_are_no_prompts_are_far(static):
     texts = [line["prompt"] for line in lines_of("not_prompts.jsonl")]
     found = static.predict_with_uncertainty(texts)
-    assert len(texts) == 200 and found.far.sum() >= 190
+    assert len(texts) == 200 and found.out_of_domain.sum() >= 190
 
 
 def test_what_is_no_prompt_is_never_among_the_best(static):
@@ -55,7 +55,7 @@ def test_what_is_no_prompt_is_never_among_the_best(static):
     texts += ["asdf jkl; qwer uiop", "xzvq wrtk plmn", "12 34 5678", "\U0001f600\U0001f600"]
     best = static.predict(prompts).max(axis=0)
     found = static.predict_with_uncertainty(texts)
-    assert (found.values <= best).all() and found.far.all()
+    assert (found.values <= best).all() and found.out_of_domain.all()
     prior, deviation = (static.calibration[name] for name in ("prior", "prior_deviation"))
     own = [not target.startswith("mean_") for target in static.targets]
     lower = deviation * [target == "alignment" or "hbpp" in target for target in static.targets]

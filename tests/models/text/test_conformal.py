@@ -12,8 +12,8 @@ from pqpp_models.text.calibration import (
     calibrate_across_sources,
     calibrate_targets,
     conformal_quantile,
-    deviations_of,
     distance_to_nearest,
+    get_deviations,
     mixed_with_prior,
     normal_scores,
     read_calibrated,
@@ -72,7 +72,7 @@ def test_intervals_cover_where_errors_are_large_and_where_they_are_small():
     found = calibrate_targets(scores[:, None], true[:, None], prompts, np.full(3000, 0.3))
     scores, true, prompts, long = planted(3000, 2)
     values = scores[:, None] * found["slope"] + found["offset"]
-    deviations = deviations_of(values, prompts, np.full(3000, 0.3), found)
+    deviations = get_deviations(values, prompts, np.full(3000, 0.3), found)
     error = np.abs(true - values[:, 0])
     for rows in (long, ~long):
         assert 0.87 < (error <= Z90 * deviations[:, 0])[rows].mean() < 0.93
@@ -203,21 +203,21 @@ def test_predictions_by_hand():
     more = Lengths({**CALIBRATED, "spread": CALIBRATED["spread"] + np.array([[0], [20]])})
     found = more.predict_with_uncertainty(["two dogs left of a mat"])
     assert found.deviations[0, 1] == pytest.approx(0.4)
-    assert not found.far.any()
+    assert not found.out_of_domain.any()
 
 
 def test_what_is_no_english_gets_the_prior():
     known = KnownWords.fit(["a red dog on the beach", "two dogs on a mat"] * 50)
     predictor = Lengths(CALIBRATED, known)
     found = predictor.predict_with_uncertainty(["two dogs on a mat", "xqw zzt", "", "пёс на пляже"])
-    assert found.far.tolist() == [False, True, False, True]
+    assert found.out_of_domain.tolist() == [False, True, False, True]
     for row in (1, 3):
         assert found.values[row] == pytest.approx(CALIBRATED["prior"])
         assert found.deviations[row] == pytest.approx(CALIBRATED["prior_deviation"])
     assert np.isnan(found.values[2]).all() and np.isnan(found.distance[2])
     plain = Lengths(CALIBRATED).predict_with_uncertainty(["two dogs on a mat"])
     assert found.values[0].tolist() == plain.values[0].tolist()
-    assert "not read as plain English" in predictor.far_means
+    assert "not read as plain English" in predictor.domain_note
 
 
 def test_distances_are_means_over_the_nearest_five():

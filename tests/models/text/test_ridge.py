@@ -14,7 +14,7 @@ from pqpp_models import Predictor
 from pqpp_models.errors import PredictorError
 from pqpp_models.hub import push_to_hub
 from pqpp_models.text.reading.known_words import KnownWords
-from pqpp_models.text.ridge.blocks import HALF, count_pieces, hashed_words, rarity_of, weigh_pieces
+from pqpp_models.text.ridge.blocks import HALF, count_pieces, get_idf, hashed_words, weigh_pieces
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.forms import RIDGE_STRENGTHS, ridge_with_best_strength
 from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation
@@ -76,7 +76,7 @@ def test_tf_idf_is_scikit_learns():
     text = pytest.importorskip("sklearn.feature_extraction.text")
     prompts = ["red cat red", "the cat sat there", "dogs bark", "the red dogs"]
     counts = count_pieces(prompts)
-    weighed = weigh_pieces(counts, rarity_of(counts)).toarray()
+    weighed = weigh_pieces(counts, get_idf(counts)).toarray()
     for half, options in (
         (weighed[:, :HALF], {"ngram_range": (1, 2)}),
         (weighed[:, HALF:], {"ngram_range": (2, 5), "analyzer": "char_wb"}),
@@ -119,14 +119,14 @@ def test_chinese_prompts_are_predicted_and_their_fit_says_that_they_are_far(tmp_
     scores = [("三" in prompt) + len(prompt) / 10 for prompt in CHINESE]
     fitted = fit(CHINESE, scores, ["rating"])
     training = fitted.details["training"]
-    assert training["far"] == len(CHINESE) and fitted.reads_any_language
+    assert training["out_of_domain"] == len(CHINESE) and fitted.reads_any_language
     assert training["cross_validation"]["rating"]["spearman"] > 0.8
     loaded = Predictor.from_pretrained(fitted.save_pretrained(tmp_path / "chinese"))
     found = loaded.predict_with_uncertainty(["一只白色的猫", "三只白色的猫", "xyz"])
     assert found.values[0, 0] < found.values[1, 0] - 0.2
-    assert found.far.tolist() == [False, False, True]
+    assert found.out_of_domain.tolist() == [False, False, True]
     assert found.values[2, 0] == pytest.approx(np.mean(scores), abs=1e-6)
-    assert "in common with the prompts" in loaded.far_means
+    assert "in common with the prompts" in loaded.domain_note
     assert 'language: "multilingual"' in loaded.card()
 
 
@@ -150,7 +150,7 @@ def test_blocks_weigh_the_same_and_constant_columns_nothing():
     random = np.random.default_rng(1)
     blocks = [random.normal(size=(500, 4)) * scale for scale in (0.01, 3, 100)]
     blocks[2][:, 1] = 7.0
-    rows = Standardisation.of(blocks)(np.hstack(blocks))
+    rows = Standardisation.fit(blocks)(np.hstack(blocks))
     assert (rows[:, 9] == 0).all()
     for block in np.split(rows, 3, axis=1):
         assert (block**2).sum(axis=1).mean() == pytest.approx(1, abs=0.02)
@@ -185,7 +185,7 @@ def test_it_learns_what_words_say(ridge, monkeypatch):
     assert low < 0.35 < 0.6 < high
     monkeypatch.setattr(ridge, "known_words", KnownWords.fit(PROMPTS))
     found = ridge.predict_with_uncertainty(["a red cat on a table", "собака бежит по пляжу", "?"])
-    assert found.far.tolist() == [False, True, True]
+    assert found.out_of_domain.tolist() == [False, True, True]
     assert found.values[1:, 0] == pytest.approx(RATES.mean(), abs=1e-6)
     assert found.deviations[1:, 0] == pytest.approx(RATES.std(), abs=1e-6)
     assert (found.values >= 0).all() and (found.values <= 1).all()

@@ -11,9 +11,9 @@ import pytest
 import pqpp
 from pqpp_cli.main import main
 from pqpp_models import Predictor
-from pqpp_models.text.training.reference import reference_of
+from pqpp_models.text.training.reference import make_reference
 from pqpp_models.verdict.reference import VerdictReference, read_reference
-from pqpp_models.verdict.skills import skills_in
+from pqpp_models.verdict.skills import find_skills
 from pqpp_models.verdict.verdict import COSTS, VERDICT_COLUMNS, verdict
 
 CASES = [
@@ -79,7 +79,7 @@ def test_ranks_are_those_among_the_prompts_themselves():
     predictor = Predictor.from_pretrained("n_words")
     captions = [" ".join("a" * n) for n in range(1, 202)]
     people = {"one": captions[:101], "two": captions[100:] * 3}
-    told = reference_of(predictor, captions, people)
+    told = make_reference(predictor, captions, people)
     reference = VerdictReference(
         told["target"], *(np.array(told[k]) for k in ("captions", "people"))
     )
@@ -94,7 +94,7 @@ def test_ranks_are_those_among_the_prompts_themselves():
 def test_blank_and_far_prompts_have_no_rank():
     blank, cat, far = verdict(["  ", "a cat", "qwx zzyv 77"])
     assert far.level == "unknown" and far.as_record()["easier_than_people"] is None
-    assert math.isnan(far.value) and cat.doubt and not far.doubt
+    assert math.isnan(far.value) and cat.caveat and not far.caveat
     assert (blank.sentence, blank.level, math.isnan(blank.value)) == ("", "", True)
     assert cat == verdict("a cat") and not verdict([])
 
@@ -109,7 +109,7 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
         ("an orange tiger with blue stripes", "conflict", "an orange tiger with stripes"),
         ("a cat, a dog and a bird on a mat", "subjects", "a cat on a mat"),
     ):
-        assert {skill.name: skill.plain for skill in skills_in(prompt)}[name] == plain
+        assert {skill.name: skill.plain for skill in find_skills(prompt)}[name] == plain
 
 
 def test_a_notebook_shows_a_table_and_runs_nothing():

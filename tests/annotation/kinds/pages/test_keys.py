@@ -8,9 +8,9 @@ from support.browser import saved
 from support.kind_pages import to_the_end, values
 from support.served import SECRET
 
-from pqpp_annotation.store.answers import current_votes
+from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.tables import ItemImage, Person
-from pqpp_annotation.store.work import past_items, shown_item
+from pqpp_annotation.store.work import get_item, get_past_items
 from pqpp_annotation.web.security import Sessions
 
 pytestmark = pytest.mark.browser
@@ -105,7 +105,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
         seen.append(models[source.rsplit("/", 1)[-1]])
         press(page, "1", "Enter")
     to_the_end(page)
-    votes = sorted(current_votes(served.store), key=lambda vote: vote.created)
+    votes = sorted(get_votes(served.store), key=lambda vote: vote.created)
     rows = served.study.kind.export(votes)["preferences"]
     assert [row[f"model_{row['choice']}"] for row in rows] == seen
     assert len({vote.value["left"] for vote in votes}) == 2
@@ -192,8 +192,8 @@ def places(served):
     [value] = values(served)
     with served.store.reading() as db:
         person = db.scalar(select(func.max(Person.id)))
-        shown = next(iter(past_items(db, person)))
-        images = shown_item(db, person, shown.assignment).images
+        shown = next(iter(get_past_items(db, person)))
+        images = get_item(db, person, shown.assignment).images
     return [value["places"][str(image.id)] for image in images]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pqpp_models import ModelError, Predictor
 from pqpp_models.text.arrays import unit
-from pqpp_models.text.collection.encoded import EncodedCaptions, encoder_of, with_collection
+from pqpp_models.text.collection.encoded import EncodedCaptions, to_encoder, with_collection
 
 PROMPTS = ["A cat near an old clock.", "zebra", "?", "two red birds on a mat"]
 
@@ -21,12 +21,12 @@ CAPTIONS = [
 
 @pytest.fixture
 def captions(ensemble):
-    encoder, layers = encoder_of(ensemble)
+    encoder, layers = to_encoder(ensemble)
     return EncodedCaptions.build(CAPTIONS, encoder, ensemble.tokenizer, layers)
 
 
 def test_captions_are_normalised_as_the_predictor_does(ensemble, captions):
-    encoder, layers = encoder_of(ensemble)
+    encoder, layers = to_encoder(ensemble)
     shouted = [f" {caption.upper()}!" for caption in CAPTIONS]
     same = EncodedCaptions.build(shouted, encoder, ensemble.tokenizer, layers)
     for layer, states in captions.states.items():

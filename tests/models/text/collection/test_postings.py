@@ -15,7 +15,7 @@ from pqpp_models.text.collection.collection import (
     word_tensors,
     words_from_tensors,
 )
-from pqpp_models.text.reading.words import WordTables, content_words, words_of
+from pqpp_models.text.reading.words import WordTables, content_words, to_words
 
 CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]
 WORDS = ["cat", "dog", "red", "mat", "zebra", "a", "on", "the", "two"]
@@ -25,9 +25,9 @@ RANDOM = np.random.default_rng(0)
 
 def counted(prompt, captions):
     """Compute the scope again, with the words themselves."""
-    spoken = [words_of(caption) for caption in captions if words_of(caption) != words_of(prompt)]
+    spoken = [to_words(caption) for caption in captions if to_words(caption) != to_words(prompt)]
     sets = [set(content_words(words)) for words in spoken]
-    content = content_words(words_of(prompt))
+    content = content_words(to_words(prompt))
     rarity = {
         word: np.log((len(sets) + 1) / (sum(word in one for one in sets) + 1)) for word in content
     }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.text.reading.asking_less import asking_less, counts_in, with_fewer_things
+from pqpp_models.text.reading.asking_less import simplify_prompt, to_counts, with_fewer_things
 
 THINGS = ("a dog", "a red car", "an old clock", "two cats", "a bird", "the moon", "a tree")
 SIGNS = ("a sign that says '{}'", 'a t-shirt with "{}" on it', "a poster with the words “{}”")
@@ -75,7 +75,7 @@ def test_a_place_is_never_easier_than_being_near(static):
     ],
 )
 def test_what_asks_for_less(text, less):
-    found = list(asking_less(text))
+    found = list(simplify_prompt(text))
     assert found == less if less else len(found) == 5 and found[-1] == text
 
 
@@ -83,7 +83,7 @@ def test_no_prompt_is_asked_more_than_300_times():
     long = " and ".join(
         f"{n} big dogs behind a cat that says '{' '.join('abcdefgh')}'" for n in (9, 8)
     )
-    assert 1 < len(asking_less(long)) <= 300
+    assert 1 < len(simplify_prompt(long)) <= 300
 
 
 @pytest.mark.parametrize("numbers", [NUMBERS, WORDS])
@@ -133,7 +133,7 @@ def test_a_number_in_digits_is_the_same_in_words(static):
     ],
 )
 def test_what_counts_things(text, numbers):
-    assert [count.number for count in counts_in(text)] == numbers
+    assert [count.number for count in to_counts(text)] == numbers
 
 
 def test_only_two_counts_are_lowered_and_none_beyond_twelve():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.text.reading.language import language_of
+from pqpp_models.text.reading.language import detect_language
 
 TRANSLATIONS = Path(__file__).parents[2] / "sense" / "translations.tsv"
 RARE = [
@@ -56,16 +56,18 @@ def garbled(text, random):
 def test_another_language_stays_at_the_prior_and_is_named(static, translations, language):
     prompts = translations[language]
     found = static.predict_with_uncertainty(prompts)
-    assert found.far.mean() >= 0.96
+    assert found.out_of_domain.mean() >= 0.96
     prior = static.calibration["prior"]
-    np.testing.assert_allclose(found.values[found.far], np.tile(prior, (found.far.sum(), 1)), 1e-5)
+    np.testing.assert_allclose(
+        found.values[found.out_of_domain], np.tile(prior, (found.out_of_domain.sum(), 1)), 1e-5
+    )
     told = f"language: {language} (write the prompt in English)"
     assert np.mean([told in ignored for ignored in found.ignored]) >= 0.96
 
 
 def test_english_is_read_as_it_is(static, translations):
     found = static.predict_with_uncertainty(translations["English"])
-    assert not found.far.any() and not any(found.ignored)
+    assert not found.out_of_domain.any() and not any(found.ignored)
 
 
 def test_garbled_english_is_predicted_lower(static, translations):
@@ -84,7 +86,7 @@ def test_garbled_english_is_predicted_lower(static, translations):
 def test_rare_words_are_not_garbled(static, prompt):
     found = static.predict_with_uncertainty([prompt])
     assert "garbled" not in found.ignored[0]
-    assert not (prompt in RARE and found.far[0])
+    assert not (prompt in RARE and found.out_of_domain[0])
 
 
 @pytest.mark.parametrize(
@@ -123,4 +125,4 @@ def test_what_says_nothing_is_no_good_prompt(static, prompt):
     ],
 )
 def test_languages(text, language):
-    assert language_of(text) == language
+    assert detect_language(text) == language

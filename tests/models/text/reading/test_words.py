@@ -7,7 +7,7 @@ from pqpp_models.text.reading.words import (
     WordTables,
     content_words,
     difficulty_features,
-    words_of,
+    to_words,
 )
 
 
@@ -30,10 +30,10 @@ def test_features_read_what_they_are_called():
 
 def test_an_own_caption_does_not_count():
     tables = WordTables.build(["a purple zebra", "a red cat"])
-    content = content_words(words_of("a purple zebra"))
+    content = content_words(to_words("a purple zebra"))
     assert (tables.rarity(content, own=True) > tables.rarity(content)).all()
-    assert tables.unseen(content) == 0
-    assert tables.unseen(["cat", "zebra"]) == 1
+    assert tables.count_unseen(content) == 0
+    assert tables.count_unseen(["cat", "zebra"]) == 1
     again = WordTables(tables.counts, tables.pairs, tables.size)
     assert np.array_equal(again.rarity(["cat"]), tables.rarity(["cat"]))
 

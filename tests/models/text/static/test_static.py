@@ -53,7 +53,7 @@ def test_distance_grows_away_from_captions(static):
     near, far = ["A man riding a wave on a surfboard."], ["zyxq 99 vantablack entropy qwrt"]
     found = static.predict_with_uncertainty(near + far)
     assert found.distance[0] < found.distance[1]
-    assert found.far.tolist() == [False, True]
+    assert found.out_of_domain.tolist() == [False, True]
 
 
 def test_round_trip(static, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from pqpp_files.errors import PqppError
-from pqpp_models.text.training.data import made_up_prompts, read_captions, read_parti
+from pqpp_models.text.training.data import make_up_prompts, read_captions, read_parti
 
 
 def test_captions_are_read_once_and_without_known_prompts(tmp_path):
@@ -24,12 +24,12 @@ def test_unusable_captions_are_refused(tmp_path):
 
 def test_made_up_prompts_repeat():
     captions = ["A red cat on a mat.", "Two dogs run."]
-    first = made_up_prompts(captions, ["robot", "nebula"], 60, seed=1)
-    assert first == made_up_prompts(captions, ["robot", "nebula"], 60, seed=1)
+    first = make_up_prompts(captions, ["robot", "nebula"], 60, seed=1)
+    assert first == make_up_prompts(captions, ["robot", "nebula"], 60, seed=1)
     assert len(first) == 60 and all(first)
-    assert first != made_up_prompts(captions, ["robot", "nebula"], 60, seed=2)
+    assert first != make_up_prompts(captions, ["robot", "nebula"], 60, seed=2)
     with pytest.raises(PqppError, match="no word of four letters or more"):
-        made_up_prompts(captions, [], 60, seed=1)
+        make_up_prompts(captions, [], 60, seed=1)
 
 
 def test_captions_come_from_tables_too(tmp_path):

@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 from models.made_up import made_up
 from support.tiny_models import ENCODERS, save_encoder, save_text_encoder, train
 
-from pqpp_backbones.encoder.pretrained import load_encoder, longest_input, word_pieces_of
+from pqpp_backbones.encoder.pretrained import get_max_length, get_word_pieces, load_encoder
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import PqppError
 from pqpp_models import Predictor
@@ -66,7 +66,7 @@ def test_a_text_tower_of_clip_is_an_encoder(files):
     tower = CLIPModel.from_pretrained(files / "encoder_clip").text_model.state_dict()
     kept = {name.removeprefix("text_model."): one for name, one in whole.state_dict().items()}
     assert kept.keys() == tower.keys() and all((kept[name] == tower[name]).all() for name in tower)
-    assert longest_input(whole) == 48
+    assert get_max_length(whole) == 48
 
 
 @pytest.mark.slow
@@ -107,13 +107,13 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
     from transformers import PreTrainedTokenizerFast
 
     encoder, tokenizer = load_encoder(str(save_text_encoder(tmp_path / "encoder")))
-    assert word_pieces_of(encoder, tokenizer)[:2] == ["[PAD]", "[UNK]"]
+    assert get_word_pieces(encoder, tokenizer)[:2] == ["[PAD]", "[UNK]"]
     pairs = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
     with pytest.raises(ModelError, match="of the kind BPE, but vectors of word pieces are wa"):
-        word_pieces_of(encoder, PreTrainedTokenizerFast(tokenizer_object=pairs))
+        get_word_pieces(encoder, PreTrainedTokenizerFast(tokenizer_object=pairs))
     tokenizer.add_tokens(["more"])
     with pytest.raises(ModelError, match="has 57 vectors of words, which are not those of its"):
-        word_pieces_of(encoder, tokenizer)
+        get_word_pieces(encoder, tokenizer)
 
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import FileError
-from pqpp_files.paths import behind_links, check_output_folder, expanded
+from pqpp_files.paths import behind_links, check_output_folder, expand
 
 _MARK = "pqpp"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -26,8 +26,8 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 @contextlib.contextmanager
-def write_beside(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
-    """Give a temporary path in the same folder and rename it to `path` when all went well.
+def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
+    """Yield a temporary path in the same folder; rename it to `path` on success.
 
     A link stays, and what it points to is replaced. Who may read the older file may read the new
     one, and nobody else.
@@ -39,40 +39,40 @@ def write_beside(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     Example:
         >>> import pathlib, tempfile
         >>> target = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-        >>> with write_beside(target) as beside:
+        >>> with atomic_write(target) as beside:
         ...     _ = beside.write_text("whole")
         >>> target.read_text()
         'whole'
     """
-    place = behind_links(Path(path))
-    if place.exists() and not place.is_file():
-        yield place  # a pipe or a device can't be replaced, only written to
+    target = behind_links(Path(path))
+    if target.exists() and not target.is_file():
+        yield target  # a pipe or a device can't be replaced, only written to
         return
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if place.parent not in _TIDIED:
-            remove_litter(place.parent)
-        beside = _name_beside(place, place.suffix)
-        kept = None if is_secret else _mode_of(place)
-        beside.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.parent not in _TIDIED:
+            remove_litter(target.parent)
+        temp_path = _name_temporary(target, target.suffix)
+        kept = None if is_secret else _get_mode(target)
+        temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with naming(path):
-            yield beside
-            _flush(beside)
+            yield temp_path
+            _flush(temp_path)
         if kept is not None:
             with contextlib.suppress(OSError):  # a file system without modes
-                beside.chmod(kept)  # at the end: it may be one that nobody may write to
-        beside.replace(place)
+                temp_path.chmod(kept)  # at the end: it may be one that nobody may write to
+        temp_path.replace(target)
     finally:
-        beside.unlink(missing_ok=True)
+        temp_path.unlink(missing_ok=True)
 
 
 def write_whole(
     path: str | os.PathLike[str], content: str | bytes, is_secret: bool = False
 ) -> None:
-    """Write a file as `write_beside` does, a text as UTF-8.
+    """Write a file as `atomic_write` does, a text as UTF-8.
 
     Example:
         >>> import tempfile
@@ -81,23 +81,23 @@ def write_whole(
         >>> path.read_text()
         'a cat'
     """
-    with write_beside(path, is_secret) as beside:
+    with atomic_write(path, is_secret) as temp_path:
         content = content.encode() if isinstance(content, str) else content
-        beside.write_bytes(content)
+        temp_path.write_bytes(content)
 
 
-def _mode_of(place: Path) -> int | None:
+def _get_mode(path: Path) -> int | None:
     """Return the mode of a file, None where there is none."""
-    return stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
 
 
 @contextlib.contextmanager
-def whole_folder(
+def atomic_folder(
     folder: str | os.PathLike[str],
     patterns: Sequence[str] | None = None,
     check: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Give a new folder beside, and put it in the place of `folder` when all went well.
+    """Yield a new folder, and put it in the place of `folder` on success.
 
     The old folder comes back if the new one cannot take its place. A link stays, and what it points
     to is replaced.
@@ -114,25 +114,25 @@ def whole_folder(
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "mine"
-        >>> with whole_folder(folder) as beside:
+        >>> with atomic_folder(folder) as beside:
         ...     _ = (beside / "a.txt").write_text("a cat")
         ...     before = folder.exists()
         >>> before, [one.name for one in folder.iterdir()]
         (False, ['a.txt'])
     """
-    place = behind_links(expanded(folder).absolute())
+    target = behind_links(expand(folder).absolute())
 
     def ask() -> None:
-        check(place)
-        check_output_folder(place, patterns)
+        check(target)
+        check_output_folder(target, patterns)
 
-    remove_litter(place.parent)
-    beside = _name_beside(place)
-    new = beside / "new"
+    remove_litter(target.parent)
+    temp_path = _name_temporary(target)
+    new = temp_path / "new"
     try:
-        with folder_to_itself(place.parent):
+        with folder_to_itself(target.parent):
             ask()
-            mode = _mode_of(place)
+            mode = _get_mode(target)
         with naming(folder):
             new.mkdir(parents=True)
             if mode is not None:
@@ -141,24 +141,24 @@ def whole_folder(
             for path in new.rglob("*"):
                 if path.is_file():
                     _flush(path)
-        with folder_to_itself(place.parent):
+        with folder_to_itself(target.parent):
             ask()
-            if place.exists():
-                place.rename(new.with_name("old"))
-            new.rename(place)
+            if target.exists():
+                target.rename(new.with_name("old"))
+            new.rename(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            _restore(beside, place)
+            _restore(temp_path, target)
         raise
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temp_path, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def folder_to_itself(folder: Path) -> Iterator[None]:
     """Let one process at a time be in a block, where the system can lock a folder.
 
-    A block may not hold another one of the same folder, nor `whole_folder` in it.
+    A block may not hold another one of the same folder, nor `atomic_folder` in it.
 
     Example:
         >>> with folder_to_itself(Path()):
@@ -177,26 +177,26 @@ def folder_to_itself(folder: Path) -> Iterator[None]:
             os.close(handle)  # which unlocks it
 
 
-def _restore(beside: Path, place: Path) -> None:
+def _restore(temp_path: Path, path: Path) -> None:
     """Bring back what was moved aside, if nothing has taken its place."""
-    if (beside / "old").exists() and not place.exists():
-        (beside / "old").rename(place)
+    if (temp_path / "old").exists() and not path.exists():
+        (temp_path / "old").rename(path)
 
 
-def _name_beside(place: Path, suffix: str = "") -> Path:
-    """Return a free name that tells which process of which machine writes there."""
-    short = len(os.fsencode(place.name)) < 180
-    name = place.name if short else f"{zlib.crc32(bytes(place)):08x}"
+def _name_temporary(path: Path, suffix: str = "") -> Path:
+    """Return a free temporary name with its machine and process."""
+    short = len(os.fsencode(path.name)) < 180
+    name = path.name if short else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
-    return place.with_name(f".{name}.{_MARK}-{writer}{suffix}")
+    return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 
 
-def remove_behind(folder: Path, place: Path) -> None:
-    """Remove a folder in one step: where that is killed, the next who writes to `place` ends it.
+def remove_behind(folder: Path, path: Path) -> None:
+    """Remove a folder in one step: where that is killed, the next who writes to `path` ends it.
 
     Args:
         folder: What is removed, on the same disk.
-        place: A file that was written by `write_beside`.
+        path: A file that was written by `atomic_write`.
 
     Example:
         >>> import tempfile
@@ -206,7 +206,7 @@ def remove_behind(folder: Path, place: Path) -> None:
         >>> folder.exists()
         False
     """
-    beside = _name_beside(place)
+    beside = _name_temporary(path)
     folder.rename(beside)
     shutil.rmtree(beside, ignore_errors=True)
 
@@ -277,7 +277,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if is_named or not (number := is_full(error)):
             raise
         large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
-        remedy = large.get(number, "no space")
+        remedy = large.get(number, "no space left on the disk; free some, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 

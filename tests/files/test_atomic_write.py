@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from pqpp_files import write_beside as module
+from pqpp_files import atomic_write as module
+from pqpp_files.atomic_write import atomic_folder, atomic_write, write_whole
 from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output, check_output_folder
-from pqpp_files.write_beside import whole_folder, write_beside, write_whole
 
 FILES = ("config.json", "model-*.safetensors")
 
@@ -25,14 +25,14 @@ def names(folder):
 
 
 def write(folder, text):
-    with whole_folder(folder, FILES) as new:
+    with atomic_folder(folder, FILES) as new:
         (new / "config.json").write_text(text)
 
 
 def test_interrupted_writer_leaves_the_old_file(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")
-    with pytest.raises(RuntimeError), write_beside(target) as beside:
+    with pytest.raises(RuntimeError), atomic_write(target) as beside:
         beside.write_text("half")
         raise RuntimeError("killed")
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
@@ -72,11 +72,11 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 FULL = """
 import resource, sys
 from pqpp_cli.main import main
-from pqpp_files.write_beside import whole_folder, write_beside, write_whole
+from pqpp_files.atomic_write import atomic_folder, atomic_write, write_whole
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 if sys.argv[1] == "folder":
-    with whole_folder("it") as new:
+    with atomic_folder("it") as new:
         (new / "a").write_bytes(bytes(5000))
 if sys.argv[1] == "file":
     write_whole("it", bytes(5000))
@@ -101,7 +101,7 @@ def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
 def test_an_interruption_while_writing_leaves_the_old_folder(tmp_path, interruption):
     write(tmp_path / "model", "old")
-    with pytest.raises(interruption), whole_folder(tmp_path / "model", FILES) as new:
+    with pytest.raises(interruption), atomic_folder(tmp_path / "model", FILES) as new:
         (new / "config.json").write_text("half")
         raise interruption
     assert held(tmp_path / "model") == {"config.json": "old"}
@@ -144,7 +144,7 @@ def test_foreign_files_stay(tmp_path, when):
         mine.write_text("mine")
         with pytest.raises(FileError, match=said):
             check_output_folder(tmp_path / "model", FILES)
-    with pytest.raises(FileError, match=said), whole_folder(tmp_path / "model", FILES) as new:
+    with pytest.raises(FileError, match=said), atomic_folder(tmp_path / "model", FILES) as new:
         mine.write_text("mine")
         (new / "config.json").write_text("new")
     assert held(tmp_path / "model") == {"config.json": "old", "notes.txt": "mine"}
@@ -152,8 +152,8 @@ def test_foreign_files_stay(tmp_path, when):
 
 KILLED = """
 import os, signal
-from pqpp_files.write_beside import write_beside
-with write_beside("a.txt") as beside:
+from pqpp_files.atomic_write import atomic_write
+with atomic_write("a.txt") as beside:
     beside.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -166,7 +166,7 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
     mine = tmp_path / ".a.txt.mine"
     mine.write_text("")
     monkeypatch.setattr(module, "_TIDIED", {tmp_path})
-    with write_beside(tmp_path / "other") as living:
+    with atomic_write(tmp_path / "other") as living:
         monkeypatch.setattr(module, "_TIDIED", set())
         monkeypatch.setattr(module, "_MACHINE", "0" * 8)
         write_whole(tmp_path / "a.txt", "new")
