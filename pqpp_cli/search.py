@@ -184,7 +184,7 @@ class SearchLabels(
     encoder: str | None = option(None, "a sentence encoder, like MiniLM", path="name")
     words: bool = option(False, "count shared words, without a model")
     least_likeness: float | None = option(LIBRARY, library="threshold", ge=-1, lt=1.000001)
-    most: int = option(LIBRARY, ge=1)
+    most: int = option(LIBRARY, library="limit", ge=1)
     refined_from: int = option(LIBRARY, ge=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
     output: str = option(NEEDED, "the table to write")

@@ -86,7 +86,7 @@ class Format(ABC):
 
     def locate(self, row: int) -> str:
         """Return the file and line of a row, counted from 0."""
-        lines = getattr(self, "_numbered", None) if self.row_is == "line" else None
+        lines = getattr(self, "_iterate_lines", None) if self.row_is == "line" else None
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
 

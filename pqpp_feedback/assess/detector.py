@@ -38,7 +38,7 @@ class Detector:
         self._loaded: LoadedModel = load_model(name, _get_class, "detector", device, dtype)
         config = self._loaded.model.config
         self._is_open = _takes_words(config)
-        self.told = self._loaded.identity
+        self.identity = self._loaded.identity
         self.settings: dict[str, Any] = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
             self.settings["overlap"] = OVERLAP

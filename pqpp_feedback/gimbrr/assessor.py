@@ -39,7 +39,9 @@ class GimbrrAssessor(Assessor):
 
     def __init__(self, routine: Published, clip: Any = None, detector: Any = None) -> None:
         self._eyes = {"clip": clip, "detector": detector}
-        super().__init__({role: eye.told for role, eye in self._eyes.items() if eye is not None})
+        super().__init__(
+            {role: eye.identity for role, eye in self._eyes.items() if eye is not None}
+        )
         self._routine, self.routine = routine, routine.name
 
     @property
@@ -89,7 +91,7 @@ class ClipScorer:
         if not hasattr(self._loaded.model, "get_image_features"):
             kind = type(self._loaded.model).__name__
             raise FeedbackError(f"{name} is a {kind}; name a CLIP-like model")
-        self.told = self._loaded.identity
+        self.identity = self._loaded.identity
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}
 

@@ -84,7 +84,7 @@ class Sight:
 
     def get_models(self, *roles: str) -> dict[str, ModelId]:
         """Return the names and revisions of roles, which are loaded."""
-        return {role: self.model(role).told for role in roles}
+        return {role: self.model(role).identity for role in roles}
 
     def objects(self, image: Any, picture: Picture) -> Objects:
         """Return an image's objects: of the words that the prompt lists, else of usual ones.

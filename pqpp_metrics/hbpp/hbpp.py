@@ -9,7 +9,7 @@ class Hbpp(metric.base(), inputs=forms.LABELS_BY_PROMPT):
     """Mean HBPP over prompts, with the score of every prompt."""
 
     @classmethod
-    def shaped(cls, result: Any) -> dict[str, Any]:
+    def shape_result(cls, result: Any) -> dict[str, Any]:
         """The mean over prompts, with their ids."""
         ids, scores = result
         return metric.per_item("hbpp", scores, prompt_ids=ids)

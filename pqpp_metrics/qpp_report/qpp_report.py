@@ -9,7 +9,7 @@ class QppReport(metric.base(), inputs=forms.PAIRS):
     """Pearson, Spearman, Kendall, sMARE and RMSE; the main value is Kendall's tau-b."""
 
     @classmethod
-    def shaped(cls, result: Any) -> dict[str, Any]:
+    def shape_result(cls, result: Any) -> dict[str, Any]:
         """Kendall's tau-b, or else the first measure asked for, and the report."""
         main = "kendall_qpp" if "kendall_qpp" in result else next(iter(result))
         return super().shape_result({"qpp_report": result[main][main]} | result)

@@ -84,7 +84,7 @@ def test_unknown_hash_is_recorded_and_then_holds(server, tmp_path):
 
 
 def _bring_in_a_process(url, folder, results):
-    results.write(bring(SimpleNamespace(url=url), folder).read_bytes() == BODY)
+    results.put(bring(SimpleNamespace(url=url), folder).read_bytes() == BODY)
 
 
 def test_concurrent_downloads_fetch_once(server, tmp_path):

@@ -11,7 +11,7 @@ from pqpp_backbones.pretrained import explain_failure
 
 SAY = """
 from pqpp_files.errors import PqppError
-def code_role(function, *arguments, **details):
+def said(function, *arguments, **details):
     try:
         return function(*arguments, **details)
     except PqppError as error:

@@ -19,7 +19,7 @@ _MOST_IMAGES = 12
 class OrderAnswer(BaseModel, extra="forbid", strict=True):
     """Places by the images' ids."""
 
-    to_rank_rows: dict[str, Annotated[int, Field(ge=1, le=_MOST_IMAGES)]]
+    places: dict[str, Annotated[int, Field(ge=1, le=_MOST_IMAGES)]]
 
 
 class Order(TaskKind):

@@ -53,9 +53,9 @@ def test_the_task_and_the_routine_of_the_docs_run(tmp_path):
     assert len(task.splitlines()) + 1 <= 20 and len(routine.splitlines()) + 1 <= 20
     (tmp_path / "directed_actions.py").write_text(task)
     (tmp_path / "at_least.py").write_text(routine)
-    asked = "asked_of({'task': 'Directed actions', 'representations': 'pig, guitar'})"
-    use += "from pqpp_feedback.gimbrr.conditions import asked_of\n"
-    use += f"print(conditions_of({asked})[1])\n"
+    asked = "parse_task({'task': 'Directed actions', 'representations': 'pig, guitar'})"
+    use += "from pqpp_feedback.gimbrr.conditions import parse_task\n"
+    use += f"print(make_conditions({asked})[1])\n"
     (tmp_path / "use.py").write_text(use)
     done = subprocess.run(
         [sys.executable, str(tmp_path / "use.py")],

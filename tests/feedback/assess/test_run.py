@@ -122,7 +122,7 @@ def test_what_a_dead_process_left_is_made_by_the_next_run(pictures, tmp_path):
     words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "32", "1/2"]
     assert subprocess.run(words, check=False).returncode == -9
     ran = assess(pictures, [Redness()], tmp_path / "k.parquet", share="0/2")  # does not wait
-    assert (ran.missing, ran.rows) == (1, 0) and "1 parts are left" in ran.lines()[-1]
+    assert (ran.missing, ran.rows) == (1, 0) and "1 shards are left" in ran.lines()[-1]
     assert not (tmp_path / "k.parquet").exists()
     last = Redness()
     assess(pictures, [last], tmp_path / "k.parquet")

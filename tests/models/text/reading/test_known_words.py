@@ -129,11 +129,11 @@ def test_what_is_no_prompt_is_far(learned):
 def test_one_word_that_nobody_knows_garbles_no_prompt_that_names_something_else(known):
     """It is a name, a newer word or a slip; two such words, or one alone, are garbled."""
     read = ["a cup of matcha", "vaporwave sunset", "a coffee surounding a kettle"]
-    assert known.rate_garbled(read).tolist() == [0.0] * 3 and not any(map(known.told, read))
+    assert known.rate_garbled(read).tolist() == [0.0] * 3 and not any(map(known.describe, read))
     assert known.rate_garbled(["qwlkj", "a smafml vessef on a table"]).tolist() == [1.0, 1.0]
     # Alone behind an article it may be a name as well: the average stands for it.
     assert (known.rate_garbled(["a zyphlo"])[0], known.weights(["a zyphlo"])[0]) == (0.0, 0.0)
-    assert known.told("a zyphlo") == "unknown: zyphlo"
+    assert known.describe("a zyphlo") == "unknown: zyphlo"
 
 
 @pytest.mark.daily
