@@ -95,7 +95,7 @@ def test_voters_planted_into_tia2_are_flagged_and_honest_ones_are_not(real_data,
     for kind in planted.KINDS:
         found = planted.rates(votes, kind, 5)
         assert found.flagged == 1 and found.honest == 0
-    crowd = planted.dealt_out(votes, 200, seed=0)
+    crowd = planted.deal_votes(votes, 200, seed=0)
     for kind in planted.KINDS:
         found = planted.rates(crowd, kind, 10, size=200)
         assert found.flagged >= 0.9 and found.honest <= 0.05

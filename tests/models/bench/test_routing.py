@@ -60,7 +60,7 @@ def test_on_pqpp_the_build_fitted_on_train_alone_reaches_half_of_the_oracle(real
     assert low.rule == "static-train, low glide_hbpp" and gains[1] < gains[0]
     assert gain.figures["qualities"] == pytest.approx((0.969, 1.304), abs=5e-3)
     assert gains[2:] == pytest.approx([0.2468, 0], abs=1e-4)
-    assert any("stands for static" in note for note in table.notes)
+    assert any("replaces static" in note for note in table.notes)
 
 
 def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
