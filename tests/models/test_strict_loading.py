@@ -11,6 +11,9 @@ pytest.importorskip("transformers", reason="the models need transformers")
 from safetensors.torch import load_file, save_file  # noqa: E402
 from support.tiny_models import save_text_encoder  # noqa: E402
 
+from pqpp_backbones import registration as shared_registration  # noqa: E402
+from pqpp_backbones.pretrained import StrictLoading  # noqa: E402
+from pqpp_feedback import registration as feedback_registration  # noqa: E402
 from pqpp_models import ModelError, registration  # noqa: E402
 
 
@@ -100,3 +103,12 @@ def test_the_options_of_transformers_stay(saved, tmp_path):
     change_weights(lambda t: t.update({"head.output.bias": torch.zeros(3)}))(other)
     model = AutoModel.from_pretrained(other, ignore_mismatched_sizes=True)
     assert model.head.output.bias.shape == (2,)
+
+
+def test_every_model_of_ours_is_strict():
+    for ours in (registration._PREDICTORS, feedback_registration._FEEDBACK):
+        assert ours.models
+        for model_type, (_, path) in ours.models.items():
+            # What needs no torch is read as a predictor; test_auto_model has its damages.
+            is_strict = issubclass(shared_registration._load(path), StrictLoading)
+            assert is_strict != (model_type == registration.NUMPY)

@@ -90,6 +90,10 @@ def test_nothing_is_required_that_nothing_imports():
     assert required - used - BY_LIBRARIES == set()
 
 
+def test_every_extra_is_tried():
+    assert {*TRIED, *CODE} == {"", *USERS}
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prepared")
