@@ -146,18 +146,8 @@ def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
 @pytest.mark.realdata
 def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
     data = str(real_data / "pqpp" / "v1.0")
-    found = json.loads(
-        bench(
-            "--data-dir",
-            data,
-            "--predictors",
-            "static-train",
-            "--format",
-            "json",
-            cwd=tmp_path,
-            home=home,
-        )
-    )
+    words = ("--data-dir", data, "--predictors", "static-train", "--format", "json")
+    found = json.loads(bench(*words, cwd=tmp_path, home=home))
     pearson = np.mean([row["pearson"] for row in found["rows"]])
     kendall = np.mean([row["kendall"] for row in found["rows"]])
     assert {row["n"] for row in found["rows"]} == {2000}

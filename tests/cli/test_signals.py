@@ -24,15 +24,8 @@ AT_THE_END = "os.kill(os.getpid(), signal.SIGINT)"
 @pytest.mark.parametrize(
     "module",
     [
-        *(
-            "pqpp_cli.main",
-            "pqpp_cli.commands",
-            "argparse",
-            "pqpp_cli.predict",
-            "pqpp_cli.command",
-            "numpy",
-        ),
-        *("pqpp_cli.output", "pqpp_files.options.recipe", "pqpp_models.predictor"),
+        *(f"pqpp_cli.{name}" for name in ("main", "commands", "predict", "command", "output")),
+        *("argparse", "numpy", "pqpp_files.options.recipe", "pqpp_models.predictor"),
     ],
 )
 def test_an_interrupt_while_something_is_imported_is_one_line(module, tmp_path):

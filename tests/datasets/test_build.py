@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
+from support.votes import scores
 
 from pqpp_datasets import own_benchmark
 from pqpp_datasets.errors import BenchmarkError
@@ -53,11 +54,6 @@ def write(path, rows, header=HEADER):
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     return path
-
-
-def scores(built, column):
-    rows = [row for table in built.splits.values() for row in table.to_pylist()]
-    return {row["prompt"]: row[column] for row in rows}
 
 
 JUDGMENTS = [

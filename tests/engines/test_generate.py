@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import pathlib
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import time
 import pytest
 from PIL import Image
 from support.draw import COMMAND
+from support.processes import lives
 
 from pqpp_backbones.errors import ModelError
 from pqpp_cli.main import main
@@ -178,15 +178,6 @@ def test_nothing_of_two_commands_lives_on_when_they_are_killed(number, tmp_path)
     assert len(numbers) == 2 and not any(map(lives, numbers))
     assert all(process.stderr.read().count(b"\n") <= 1 for process in started)
     assert not list((tmp_path / "made").rglob("*.png"))
-
-
-def lives(number):
-    """Tell whether a process is there and no zombie, which nobody here waits for."""
-    status = pathlib.Path(f"/proc/{number}/stat")
-    try:
-        return status.read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_shares_of_a_launcher_are_those_of_shards_with_and_without_options(tmp_path, monkeypatch):

@@ -29,15 +29,6 @@ def write(folder, text):
         (new / "config.json").write_text(text)
 
 
-def test_interrupted_writer_leaves_the_old_file(tmp_path):
-    target = tmp_path / "a.txt"
-    target.write_text("old")
-    with pytest.raises(RuntimeError), atomic_write(target) as beside:
-        beside.write_text("half")
-        raise RuntimeError("killed")
-    assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
-
-
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.processes import lives
 from support.shard_jobs import doubled, ends_hard
 
 from pqpp_files.errors import FileError
@@ -151,6 +152,7 @@ def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_p
 KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
+from support.processes import lives
 from support.shard_jobs import SaysWhoAndSleeps
 from pqpp_files.shards import find_shards, run_shards
 if __name__ == "__main__":
@@ -172,13 +174,6 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     process.kill()
     process.wait()
     until = time.monotonic() + 300
-    while any(is_running(one.name) for one in workers):
+    while any(lives(one.name) for one in workers):
         assert time.monotonic() < until
         time.sleep(0.02)
-
-
-def is_running(number):
-    try:  # one that has ended, but whose end nobody has asked for, is a Z
-        return Path("/proc", number, "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

@@ -94,13 +94,7 @@ def ensemble(tmp_path_factory):
         captions=__file__,
         layers=[0, 1, 2],
         fit=FitSettings(kernel_layers=(2, 1), networks=2, hidden_size=8, epochs=2),
-        tuned=TunedSettings(
-            share=0.3,
-            epochs=1,
-            batch_size=16,
-            learning_rate=1e-3,
-            max_length=48,
-        ),
+        tuned=TunedSettings(share=0.3, epochs=1, batch_size=16, learning_rate=1e-3, max_length=48),
     )
     encoder, tokenizer = load_encoder(str(folder))
     texts = [*prompts, *captions]

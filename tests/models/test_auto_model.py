@@ -69,20 +69,8 @@ def test_saving_goes_round(fitted, transformers, tmp_path):
     assert same == names
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "gone", "of another"])
-def test_damaged_weights_are_refused_by_auto_model_too(fitted, transformers, tmp_path, damage):
-    folder = tmp_path / "damaged"
-    shutil.copytree(fitted[0], folder)
-    weights = folder / "model.safetensors"
-    content = weights.read_bytes()
-    if damage == "gone":
-        weights.unlink()
-    elif damage == "of another":
-        shutil.copy(registry.SHIPPED / "static" / weights.name, weights)
-    else:
-        cut = content[:-9]
-        weights.write_bytes(
-            cut if damage == "cut" else cut + bytes([content[-9] ^ 1]) + content[-8:]
-        )
+def test_weights_of_another_are_refused_by_auto_model_too(fitted, transformers, tmp_path):
+    folder = shutil.copytree(fitted[0], tmp_path / "damaged")
+    shutil.copy(registry.SHIPPED / "static" / "model.safetensors", folder)
     with pytest.raises(ModelError, match=r"model\.safetensors"):
         transformers.AutoModel.from_pretrained(str(folder))

@@ -87,24 +87,6 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("fails", ["write_bytes", "rename"])
-def test_failure_leaves_the_old_one(fitted, saved, fails, monkeypatch):
-    before = {p.name: p.read_bytes() for p in saved.iterdir()}
-    real = getattr(Path, fails)
-
-    def break_off(self, *arguments, **options):
-        if self.name in ("config.json", "new"):
-            raise KeyboardInterrupt
-        return real(self, *arguments, **options)
-
-    monkeypatch.setattr(Path, fails, break_off)
-    with pytest.raises(KeyboardInterrupt):
-        fitted.save_pretrained(saved)
-    monkeypatch.undo()
-    assert {p.name: p.read_bytes() for p in saved.iterdir()} == before
-    assert [p.name for p in saved.parent.iterdir()] == ["saved"]
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -19,11 +19,6 @@ PLAIN = {"PQPP_NO_AUTOLOAD": "1", "PYTHONPATH": str(Path(pqpp_models.__file__).p
         ("import pqpp_models; pqpp_models.TARGETS; pqpp_models.list_predictors()", "safetensors"),
         ("import pqpp_models.measures.linguistic", "huggingface_hub"),
         ("import pqpp_models.text.ridge.predictor", "huggingface_hub"),
-        (
-            "from pqpp_models import Predictor\n"
-            "Predictor.from_pretrained('static').predict(['a red cat'])",
-            "huggingface_hub",
-        ),
     ],
 )
 def test_stays_light(code, also, tmp_path):

@@ -8,10 +8,7 @@ pytest.importorskip("transformers", reason="pipelines need transformers")
 
 from support.tiny_models import save_clip, save_text_encoder  # noqa: E402
 
-from pqpp_models import (  # noqa: E402
-    Predictor,
-    registration,
-)
+from pqpp_models import Predictor, registration  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 

@@ -10,16 +10,6 @@ MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
 KNOWN = [0, 2, 4]
 
 
-@pytest.mark.parametrize("name", ["static", "mean_word_length"])
-def test_a_blank_prompt_keeps_its_row_and_gets_no_prediction(name):
-    predictor = Predictor.from_pretrained(name)
-    found = predictor.predict(MIXED, "mean_hbpp")
-    assert np.isnan(found[[1, 3]]).all()
-    alone = predictor.predict([MIXED[at] for at in KNOWN], "mean_hbpp")
-    np.testing.assert_array_equal(found[KNOWN], alone)
-    assert np.isnan(predictor.predict(["", " "], "mean_hbpp")).all()
-
-
 def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
     predictor = Predictor.from_pretrained("static")
     found = predictor.predict_with_uncertainty(MIXED, "mean_rr,mean_hbpp")

@@ -11,20 +11,8 @@ import pytest
 
 from pqpp_files.extras import find_extra
 
-PACKAGES = (
-    *(
-        "pqpp",
-        "pqpp_annotation",
-        "pqpp_autoload",
-        "pqpp_cli",
-        "pqpp_datasets",
-        "pqpp_engines",
-        "pqpp_feedback",
-        "pqpp_files",
-        "pqpp_hub",
-    ),
-    *("pqpp_metrics", "pqpp_models"),
-)
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("pqpp", "pqpp_autoload", *sorted(path.name for path in ROOT.glob("pqpp_*/")))
 LACKING = {
     "PredictorError": "NLTK's data: see 'Real data' in CONTRIBUTING.md",
     "MissingExtraError": "an optional package, which is not installed",

@@ -86,6 +86,14 @@ def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: 
     )
 
 
+def lives(number: int | str) -> bool:
+    """Tell whether a process is there and no zombie, which nobody here waits for."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 @functools.cache
 def _forking(libraries: tuple[str, ...]) -> subprocess.Popen:
     """Start the process that is forked for each command; it ends with this one."""

@@ -9,10 +9,7 @@ torch = pytest.importorskip("torch", reason="training needs torch")
 pytest.importorskip("accelerate", reason="training needs accelerate")
 
 from safetensors.torch import load_file  # noqa: E402
-from support.tiny_models import (  # noqa: E402
-    save_text_encoder,
-    trainer,
-)
+from support.tiny_models import save_text_encoder, trainer  # noqa: E402
 
 import pqpp_hub  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402

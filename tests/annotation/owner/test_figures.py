@@ -14,12 +14,7 @@ from pqpp_annotation.owner.ledger import active_seconds
 from pqpp_annotation.owner.overview import DAY, StudyMonitor, disagreements
 from pqpp_annotation.protocol.completion import CODE, get_finish
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import (
-    add_person,
-    decide_on_person,
-    person_by_id,
-    withdraw_person,
-)
+from pqpp_annotation.store.people import add_person, decide_on_person, person_by_id, withdraw_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 

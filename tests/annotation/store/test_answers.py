@@ -4,21 +4,13 @@ import collections
 
 import pytest
 from sqlalchemy import select
-from support.studies import answer, do_all, rows, small_store
+from support.studies import answer, do_all, rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import count_answers, get_votes, save_answer
 from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
 from pqpp_annotation.store.work import next_item, skip_item
-
-
-@pytest.fixture
-def store(tmp_path, database):
-    """A study of four prompts with two images each."""
-    store = small_store(tmp_path, **database)
-    yield store
-    store.close()
 
 
 def test_an_answer_sent_twice_counts_once(store):

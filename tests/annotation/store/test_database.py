@@ -26,14 +26,6 @@ from pqpp_cli.main import main
 TESTS = str(Path(__file__).parents[2])
 
 
-@pytest.fixture
-def store(tmp_path, database):
-    """A study of four prompts with two images each."""
-    store = small_store(tmp_path, **database)
-    yield store
-    store.close()
-
-
 def test_a_study_is_the_same_after_it_was_closed(store):
     person = add_person(store, "a").id
     held = next_item(store, person)

@@ -1,7 +1,7 @@
 """Refused people's places open again, and the owner's word counts more than the rules."""
 
 import pytest
-from support.studies import answer, do_all, small_store
+from support.studies import answer, do_all
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.errors import AnnotationError
@@ -12,20 +12,6 @@ from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person, get_people
 from pqpp_annotation.store.work import get_progress, next_item, next_step
 from pqpp_files.read_table import read_table
-
-
-@pytest.fixture
-def made(tmp_path, database):
-    """A function that makes a study on the database of this test, and opens it."""
-    stores = []
-
-    def make(**settings):
-        stores.append(small_store(tmp_path, **database, **settings))
-        return stores[-1]
-
-    yield make
-    for store in stores:
-        store.close()
 
 
 def usable(store):

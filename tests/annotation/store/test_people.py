@@ -2,7 +2,6 @@
 
 import pytest
 from sqlalchemy import select
-from support.studies import small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
@@ -13,11 +12,9 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def store(tmp_path, database):
+def store(made):
     """A study of two prompts."""
-    store = small_store(tmp_path, prompts=2, **database)
-    yield store
-    store.close()
+    return made(prompts=2)
 
 
 def test_a_link_makes_one_person_and_brings_it_back(store):

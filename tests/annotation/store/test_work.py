@@ -4,7 +4,7 @@ import collections
 import threading
 
 import pytest
-from support.studies import answer, do_all, rows, small_store
+from support.studies import answer, do_all, rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.answers import get_votes, save_answer
@@ -22,20 +22,6 @@ from pqpp_annotation.store.work import (
 )
 
 MINUTE = 60_000
-
-
-@pytest.fixture
-def made(tmp_path, database):
-    """A function that makes a study on the database of this test, and opens it."""
-    stores = []
-
-    def make(**settings):
-        stores.append(small_store(tmp_path, **database, **settings))
-        return stores[-1]
-
-    yield make
-    for store in stores:
-        store.close()
 
 
 def people_by_item(store, purpose="work"):

@@ -12,12 +12,7 @@ from support.other_lit_scenes import soft_scene
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.scores.light import (
-    Light,
-    cast_shadows,
-    inferred_light,
-    shadow_regions,
-)
+from pqpp_feedback.vistar.scores.light import Light, cast_shadows, inferred_light, shadow_regions
 from pqpp_metrics.functional.match_rate import match_rate
 
 
