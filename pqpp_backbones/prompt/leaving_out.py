@@ -144,17 +144,13 @@ def _things(tokens: list[_Token]) -> Iterator[range]:
             if begins or (was_named and tokens[end].kind != "word"):
                 break
             end += 1
-            if _joins_modifiers(tokens, end):
+            # "and" or a comma between two adjectives of one thing
+            words = [token.text.lower() for token in tokens[end - 1 : end + 2]]
+            if words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]:
                 end += 1
         if any(token.kind in ("number", "word", "text") for token in tokens[at:end]):
             yield range(at, end)
         at = max(end, at + 1)
-
-
-def _joins_modifiers(tokens: list[_Token], at: int) -> bool:
-    """Tell whether "and" or a comma stands between two adjectives of one thing."""
-    words = [token.text.lower() for token in tokens[at - 1 : at + 2]]
-    return words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]
 
 
 def _cuts(
