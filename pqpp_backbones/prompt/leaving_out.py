@@ -217,7 +217,10 @@ def _modifier_cuts(
         if token.kind not in ("word", "number"):
             continue
         first, last = place, place
-        while first > thing[0] and _is_adverb(tokens[first - 1]):
+        while first > thing[0] and tokens[first - 1].kind == "word":
+            word = tokens[first - 1].text.lower()
+            if word not in _WORDS["adverbs"] and not (word.endswith("ly") and len(word) > 5):
+                break
             first -= 1
         if tokens[place + 1].kind in ("link", "mark"):
             last = place + 1
@@ -231,12 +234,6 @@ def _modifier_cuts(
         elif token.text.lower() in ("one", "1") and place == thing[0]:
             edits = [(token.start, token.end, right)]
         yield token.start, token.end, edits
-
-
-def _is_adverb(token: _Token) -> bool:
-    word = token.text.lower()
-    is_like_one = word.endswith("ly") and len(word) > 5
-    return token.kind == "word" and (is_like_one or word in _WORDS["adverbs"])
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
