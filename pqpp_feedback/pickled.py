@@ -91,7 +91,12 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
     with loading(f"{path} are no weights of {name}", "name others", base, files=TEXTS):
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
-            return _filled(clip, _as_clip(tensors)), load_processor(base)
+            turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
+            made = renamed(name, {**tensors, **turned})
+            for key in [key for key in made if "in_proj_" in key]:
+                for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
+                    made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
+            return _filled(clip, made), load_processor(base)
         if name == "aesthetic":
             parts = {"clip": load_backbone(base), "head": _head(tensors)}
             return nn.ModuleDict(parts), load_processor(base)
@@ -115,16 +120,6 @@ def renamed(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
         for pattern, to in _NAMES[name]["renamed"].items():
             key = re.sub(pattern, to, key)
         made[key] = tensor
-    return made
-
-
-def _as_clip(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return OpenCLIP's tensors as transformers has them."""
-    turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
-    made = renamed("hps_v2", {**tensors, **turned})
-    for key in [key for key in made if "in_proj_" in key]:
-        for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
-            made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
     return made
 
 

@@ -90,8 +90,7 @@ def _values(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequen
     """Return the cosine of each image and its text, or what the model makes of it."""
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
-        pairs = zip(images, texts, strict=True)
-        rewards = [_reward(loaded, image, text) for image, text in pairs]
+        rewards = [_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
         return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
     if name == "hps_v2":
         images = [squared(image, model.config.vision_config.image_size) for image in images]

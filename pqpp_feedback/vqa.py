@@ -54,17 +54,15 @@ class VqaAssessor(Assessor):
 
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask about each image."""
+        assert self._chat is not None
+        requests = map(self._request, images, pictures)
         with self.measure_time("answers"):
-            return [self._ask(*pair) for pair in zip(images, pictures, strict=True)]
+            replies = [self._chat.ask(request) for request in requests]
+        return [{"said": one.text.strip()[:200], **(one.chances or {})} for one in replies]
 
     def _request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)
         return Request(text, image=image, most_tokens=8, answers=ANSWERS)
-
-    def _ask(self, image: Any, picture: Picture) -> dict[str, Any]:
-        assert self._chat is not None
-        reply = self._chat.ask(self._request(image, picture))
-        return {"said": reply.text.strip()[:200], **(reply.chances or {})}
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return whether "yes" is likelier than "no", and its probability."""

@@ -86,11 +86,7 @@ def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = (
     """
     facts = []
     for table in filter(lambda table: table.rows, tables):
-        limits = {name: _limits(table, name) for name in table.columns}
-        rows = (
-            [_to_cell(row.get(n), limits[n], table.digits) for n in table.columns]
-            for row in table.rows
-        )
+        rows = zip(*(_to_cells(table, name) for name in table.columns), strict=True)
         html = bar_table([visible(name) for name in table.columns], rows)
         facts.append({"head": (table.name, table.title), "html": html})
     return render_page(
@@ -98,18 +94,18 @@ def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = (
     )
 
 
-def _limits(table: Figures, column: str) -> tuple[float, float] | None:
-    """Return the scale of the bars of a column of rates: it holds 0 and all intervals."""
-    rates = [row[column] for row in table.rows if isinstance(row.get(column), tuple)]
+def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
+    """Return the cells of a column; the scale of its bars holds 0 and all intervals."""
+    values = [row.get(column) for row in table.rows]
+    rates = [value for value in values if isinstance(value, tuple)]
     ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]
-    return (min(ends), max(ends)) if max(ends) > min(ends) else None
-
-
-def _to_cell(value: Any, limits: tuple[float, float] | None, digits: int) -> str | BarCell:
-    if not isinstance(value, tuple):
-        return visible(figure_text(value, digits))
-    _, low, high = map(figure_text, value)
-    return BarCell.make(value[0], limits, f"{figure_text(value[0])} [{low}, {high}]")
+    limits = (min(ends), max(ends)) if max(ends) > min(ends) else None
+    return [
+        BarCell.make(value[0], limits, "{} [{}, {}]".format(*map(figure_text, value)))
+        if isinstance(value, tuple)
+        else visible(figure_text(value, table.digits))
+        for value in values
+    ]
 
 
 def figure_text(value: Any, digits: int = 3) -> str:

@@ -46,7 +46,11 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
         if source.suffix in ("", ".txt"):
             found = _read_blocks(source.read().decode("utf-8-sig", "replace"))
         elif source.suffix == ".png":
-            found = _read_image(source.name)
+            texts = open_image(source.name).info
+            if "parameters" in texts:
+                found = _read_blocks(texts["parameters"]) or [texts["parameters"].strip()]
+            elif named := [n for n in ("prompt", "invokeai_metadata", "workflow") if n in texts]:
+                found = _read_json(parse_json(texts[named[0]], source.name))
         elif source.suffix == ".json":
             with contextlib.suppress(FileError):  # the reader of tables says what is wrong
                 value = parse_json(source.read())
@@ -58,14 +62,6 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
     rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names} or None
-
-
-def _read_image(path: str) -> list[str]:
-    texts = open_image(path).info
-    if "parameters" in texts:
-        return _read_blocks(texts["parameters"]) or [texts["parameters"].strip()]
-    names = ("prompt", "invokeai_metadata", "workflow")
-    return next((_read_json(parse_json(texts[name], path)) for name in names if name in texts), [])
 
 
 def _read_blocks(text: str) -> list[str]:

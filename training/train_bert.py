@@ -80,10 +80,8 @@ def train(recipe: BertRecipe) -> Outcome:
 
     def collate(batch):
         labels = torch.from_numpy(np.stack([row for _, row in batch]))
-        return {
-            **as_batch([ids for ids, _ in batch], tokenizer.pad_token_id or 0),
-            "labels": labels,
-        }
+        inputs = as_batch([ids for ids, _ in batch], tokenizer.pad_token_id or 0)
+        return {**inputs, "labels": labels}
 
     def compute_metrics(prediction: EvalPrediction):
         return scaled_correlations(prediction.predictions, recipe.targets, training, validation)

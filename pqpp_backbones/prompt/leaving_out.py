@@ -144,17 +144,13 @@ def _things(tokens: list[_Token]) -> Iterator[range]:
             if begins or (was_named and tokens[end].kind != "word"):
                 break
             end += 1
-            if _joins_modifiers(tokens, end):
+            # "and" or a comma between two adjectives of one thing
+            words = [token.text.lower() for token in tokens[end - 1 : end + 2]]
+            if words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]:
                 end += 1
         if any(token.kind in ("number", "word", "text") for token in tokens[at:end]):
             yield range(at, end)
         at = max(end, at + 1)
-
-
-def _joins_modifiers(tokens: list[_Token], at: int) -> bool:
-    """Tell whether "and" or a comma stands between two adjectives of one thing."""
-    words = [token.text.lower() for token in tokens[at - 1 : at + 2]]
-    return words[1:2] in (["and"], [","]) and set(words[0:3:2]) <= _WORDS["adjectives"]
 
 
 def _cuts(
@@ -221,7 +217,10 @@ def _modifier_cuts(
         if token.kind not in ("word", "number"):
             continue
         first, last = place, place
-        while first > thing[0] and _is_adverb(tokens[first - 1]):
+        while first > thing[0] and tokens[first - 1].kind == "word":
+            word = tokens[first - 1].text.lower()
+            if word not in _WORDS["adverbs"] and not (word.endswith("ly") and len(word) > 5):
+                break
             first -= 1
         if tokens[place + 1].kind in ("link", "mark"):
             last = place + 1
@@ -235,12 +234,6 @@ def _modifier_cuts(
         elif token.text.lower() in ("one", "1") and place == thing[0]:
             edits = [(token.start, token.end, right)]
         yield token.start, token.end, edits
-
-
-def _is_adverb(token: _Token) -> bool:
-    word = token.text.lower()
-    is_like_one = word.endswith("ly") and len(word) > 5
-    return token.kind == "word" and (is_like_one or word in _WORDS["adverbs"])
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:

@@ -132,19 +132,19 @@ class ImageTextEncoder:
         if not self.can_match:
             raise EngineError(f"{self.model} cannot look at a text and an image together")
         with torch.inference_mode():
-            states = _image_states(self._network, self._pixels([image])["pixel_values"])
+            states = self._network.vision_model(**self._pixels([image])).last_hidden_state
 
         def odds(some: list[str]) -> Any:
             model = self._network
             tokens = _text_tokens(model, self._processor, some)
             queries = model.query_tokens.expand(len(some), -1, -1)
+            ones = queries.new_ones(queries.shape[:-1]).long()
             seen = states.expand(len(some), -1, -1)
             hidden = model.qformer(
                 query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
                 query_length=queries.shape[1],
-                attention_mask=torch.cat([_ones(queries), tokens["attention_mask"]], dim=1),
+                attention_mask=torch.cat([ones, tokens["attention_mask"]], dim=1),
                 encoder_hidden_states=seen,
-                encoder_attention_mask=_ones(seen),
             ).last_hidden_state
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
@@ -171,11 +171,10 @@ class ImageTextEncoder:
         model, pixels = self._network, self._pixels(images)
         if not self.can_match:
             return get_features(model.get_image_features(**pixels))
-        states = _image_states(model, pixels["pixel_values"])
+        states = model.vision_model(**pixels).last_hidden_state
         hidden = model.qformer(
             query_embeds=model.query_tokens.expand(len(states), -1, -1),
             encoder_hidden_states=states,
-            encoder_attention_mask=_ones(states),
         ).last_hidden_state
         return model.vision_projection(hidden)
 
@@ -211,12 +210,3 @@ def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, 
     check_ids(encoded["input_ids"], model)
     names = ("input_ids", "attention_mask")
     return {name: encoded[name].to(model.device) for name in names}
-
-
-def _image_states(model: Any, pixel_values: Tensor) -> Tensor:
-    """Return what the Q-Former sees of each image, (images, patches, size)."""
-    return model.vision_model(pixel_values=pixel_values).last_hidden_state
-
-
-def _ones(states: Tensor) -> Tensor:
-    return states.new_ones(states.shape[:-1]).long()

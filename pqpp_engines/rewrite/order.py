@@ -62,17 +62,12 @@ def list_pairs(text: str) -> list[tuple[str, str]]:
         >>> list_pairs("A cat sleeping")
         [('^', 'a'), ('a', '-'), ('-', '-ing'), ('-ing', '$')]
     """
-    kinds = ["^", *map(_classify, _WORD.findall(text.lower().rstrip(". "))), "$"]
-    return list(pairwise(kinds))
-
-
-def _classify(word: str) -> str:
-    if word in _OWN:
-        return word
-    if not word[0].isalpha():
-        return "#" if word.isdigit() else ","
-    ends = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
-    return f"-{next(ends, '')}"
+    kinds = ["^"]
+    for word in _WORD.findall(text.lower().rstrip(". ")):
+        ends = (end for end in _ENDINGS if word.endswith(end) and len(word) > len(end) + 2)
+        other = f"-{next(ends, '')}" if word[0].isalpha() else "#" if word.isdigit() else ","
+        kinds.append(word if word in _OWN else other)
+    return list(pairwise([*kinds, "$"]))
 
 
 @cache

@@ -35,7 +35,10 @@ class Detector:
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
-        self._loaded: LoadedModel = load_model(name, _get_class, "detector", device, dtype)
+        kinds = ("ObjectDetection", "ZeroShotObjectDetection")
+        self._loaded: LoadedModel = load_model(
+            name, lambda it: f"AutoModelFor{kinds[_takes_words(it)]}", "detector", device, dtype
+        )
         config = self._loaded.model.config
         self._is_open = _takes_words(config)
         self.identity = self._loaded.identity
@@ -86,10 +89,6 @@ def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
         name: value.to(loaded.device, kind if value.is_floating_point() else value.dtype)
         for name, value in inputs.items()
     }
-
-
-def _get_class(config: Any) -> str:
-    return f"AutoModelFor{'ZeroShotObjectDetection' if _takes_words(config) else 'ObjectDetection'}"
 
 
 def _takes_words(config: Any) -> bool:

@@ -72,7 +72,13 @@ def verdict_gallery(
             images.setdefault(row["image"], []).append(row)
     if not images:
         raise FeedbackError("no verdicts to show; assess some images first")
-    shown = {name: _find_file(root, name) for name in images}
+    shown: dict[str, Path | None] = {}
+    for name in images:
+        if "\0" in name:
+            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; correct it")
+        paths = (folder / name for folder in (root, root / "images"))
+        inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
+        shown[name] = next(inside, None)
     if not any(shown.values()):
         raise FeedbackError(f"{root} has none of the {len(images)} images; give their folder")
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
@@ -174,15 +180,6 @@ def _heatmaps(evidence: Row) -> list[dict[str, str]]:
         tinted.putalpha(alpha)
         overlays.append({"name": name, "colour": colour, "source": _data("png", tinted)})
     return overlays
-
-
-def _find_file(root: Path, image: str) -> Path | None:
-    """Return the file of an image in a folder or its `images`; None where neither holds it."""
-    if "\0" in image:
-        raise FeedbackError(f"the image name {image!r:.80} contains a NUL character; correct it")
-    paths = (folder / image for folder in (root, root / "images"))
-    inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
-    return next(inside, None)
 
 
 def _source(path: Path | None, page: Path, embedded: bool) -> str | None:

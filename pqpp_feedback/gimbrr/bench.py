@@ -1,6 +1,6 @@
 """GIMBRR's rates by task and model, and how well the authors' routines agree with people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from pqpp_datasets.load import load_benchmark
@@ -56,8 +56,20 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
     pairs, about_models = order["pairs"], "Agreement by task and model"
     apart = "Differences of models' rates, 2,000 draws of prompts"
     rated = f"How often images match, by people, n = {len(annotations)}"
+    names = list(dict.fromkeys(row["model"] for row in annotations))
+    plain = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
+    table: dict[str, dict[str, Any]] = {}
+    for some, task in ((annotations, None), (plain, _PLAIN), (annotations, _ALL)):
+        tasks = [task or row["task"] for row in some] * 2
+        columns = [*(row["model"] for row in some), *[_ALL] * len(some)]
+        matched = [row["matched"] for row in some] * 2
+        groups = list(zip(tasks, columns, strict=True))
+        for rate in match_rate(matched, groups, ["task", "model"])["groups"]:
+            line = table.setdefault(rate["task"], {"task": rate["task"], "n": 0})
+            line["n"] = max(line["n"], rate["n"])
+            line[rate["model"]] = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
     tables = [
-        Figures("rates", rated, *_rates(annotations)),
+        Figures("rates", rated, ["task", "n", *names, _ALL], list(table.values())),
         Figures("agreement", f"Agreement by task: {about}", ["task", *FIGURES], by_task),
         Figures("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
         Figures("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
@@ -94,20 +106,3 @@ def sentences(order: Row) -> list[str]:
 def _load_rows(name: str, data_dir: str | None) -> list[dict[str, Any]]:
     splits = load_benchmark(name, **({} if data_dir is None else {"data_dir": data_dir}))
     return [row for split in splits.values() for row in split]
-
-
-def _rates(rows: Sequence[Row]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of the rates by task and model."""
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    plain = [row for row in rows if not row["task"].startswith(_CONTROLLED)]
-    table: dict[str, dict[str, Any]] = {}
-    for some, task in ((rows, None), (plain, _PLAIN), (rows, _ALL)):
-        tasks = [task or row["task"] for row in some] * 2
-        columns = [*(row["model"] for row in some), *[_ALL] * len(some)]
-        matched = [row["matched"] for row in some] * 2
-        groups = list(zip(tasks, columns, strict=True))
-        for rate in match_rate(matched, groups, ["task", "model"])["groups"]:
-            row = table.setdefault(rate["task"], {"task": rate["task"], "n": 0})
-            row["n"] = max(row["n"], rate["n"])
-            row[rate["model"]] = (rate["match_rate"], rate["ci_low"], rate["ci_high"])
-    return ["task", "n", *models, _ALL], list(table.values())

@@ -104,17 +104,17 @@ class Published:
         The score of an object is its softmax among the rivals (one less that, if it shall be
         absent), that of a count the share of the smaller in the larger number.
         """
-        judged = [
-            _count(seen, condition)
-            if condition.kind == "counts"
-            else self._judge(seen, condition, image_id)
-            for condition in conditions
-        ]
+        judged = [self._judge(seen, condition, image_id) for condition in conditions]
         holds, scores, reasons = zip(*judged, strict=True)
         return Verdict(all(holds), min(scores), "; ".join(reasons))
 
     def _judge(self, seen: Boxes, condition: Condition, image_id: str) -> tuple[bool, float, str]:
-        kind, name = condition.kind, condition.name
+        kind, name, count = condition.kind, condition.name, condition.count
+        if kind == "counts":
+            number = sum(score > THRESHOLD for score in seen.get_scores(name))
+            share = min(number, count) / max(number, count) if number or count else 1.0
+            reason = f"{count} {name} asked, {number} found above {THRESHOLD}"
+            return number == count, share, reason
         pool = [other for other in VOCABULARY if other not in (name, *condition.beside)]
         draw = make_random(image_id, self._seed, kind, name)
         rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
@@ -129,11 +129,3 @@ class Published:
         if kind == "lacks":
             return not wins, 1 - share, f"to be absent: {reason}"
         return wins, share, reason
-
-
-def _count(seen: Boxes, condition: Condition) -> tuple[bool, float, str]:
-    count = condition.count
-    number = sum(score > THRESHOLD for score in seen.get_scores(condition.name))
-    share = min(number, count) / max(number, count) if number or count else 1.0
-    reason = f"{count} {condition.name} asked, {number} found above {THRESHOLD}"
-    return number == count, share, reason

@@ -183,7 +183,37 @@ def rename_weights(layout: Layout) -> StateDict:
 def infer_config(layout: Layout) -> RahfConfig:
     """Infer the configuration from the shapes of the weights."""
     heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
-    vision, text = _vision_config(layout.vit()), _text_config(Layout(layout.select("t5")))
+    vit, t5 = layout.vit(), Layout(layout.select("t5"))
+    size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
+    positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
+    grid = math.isqrt(positions - 1)
+    if grid * grid != positions - 1:
+        raise ModelError(f"{positions} positions are not a square of patches plus a class token")
+    vision = ViTConfig(
+        hidden_size=size,
+        intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],
+        num_hidden_layers=vit.count("vision_model.layers"),
+        num_attention_heads=max(1, size // 64),
+        patch_size=patch,
+        image_size=grid * patch,
+    )
+    attention, relu = (f"encoder.block.0.layer.{part}" for part in _T5_PARTS)
+    gated = f"{relu}.wi_0.weight" in t5
+    buckets, heads = t5[f"{attention}.relative_attention_bias.weight"].shape
+    shared, head = t5["shared.weight"], t5.get("lm_head.weight")
+    text = T5Config(
+        vocab_size=shared.shape[0],
+        d_model=shared.shape[1],
+        d_kv=t5[f"{attention}.q.weight"].shape[0] // heads,
+        d_ff=t5[f"{relu}.{'wi_0' if gated else 'wi'}.weight"].shape[0],
+        num_layers=t5.count("encoder.block"),
+        num_decoder_layers=t5.count("decoder.block"),
+        num_heads=heads,
+        relative_attention_num_buckets=buckets,
+        feed_forward_proj="gated-gelu" if gated else "relu",
+        tie_word_embeddings=head is None or bool((head == shared).all()),
+        decoder_start_token_id=0,
+    )
     convs, deconvs, score_convs, dense = (
         [weight.shape for weight, _ in layout.layers(name)]
         for name in (
@@ -192,7 +222,7 @@ def infer_config(layout: Layout) -> RahfConfig:
         )
     )
     kernel, side = score_convs[0][-1], math.isqrt(dense[0][1] // score_convs[-1][0])
-    lost = (vision.image_size // vision.patch_size - side) // len(score_convs)
+    lost = (grid - side) // len(score_convs)
     return RahfConfig(
         vision_config=vision,
         text_config=text,
@@ -204,42 +234,6 @@ def infer_config(layout: Layout) -> RahfConfig:
         score_conv_kernel=kernel,
         score_conv_padding=(kernel - 1 - lost) // 2,
         score_dense_sizes=[shape[0] for shape in dense[:-1]],
-    )
-
-
-def _vision_config(vit: Layout) -> ViTConfig:
-    size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
-    positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
-    grid = math.isqrt(positions - 1)
-    if grid * grid != positions - 1:
-        raise ModelError(f"{positions} positions are not a square of patches plus a class token")
-    return ViTConfig(
-        hidden_size=size,
-        intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],
-        num_hidden_layers=vit.count("vision_model.layers"),
-        num_attention_heads=max(1, size // 64),
-        patch_size=patch,
-        image_size=grid * patch,
-    )
-
-
-def _text_config(t5: Layout) -> T5Config:
-    attention, dense = (f"encoder.block.0.layer.{part}" for part in _T5_PARTS)
-    gated = f"{dense}.wi_0.weight" in t5
-    buckets, heads = t5[f"{attention}.relative_attention_bias.weight"].shape
-    shared, head = t5["shared.weight"], t5.get("lm_head.weight")
-    return T5Config(
-        vocab_size=shared.shape[0],
-        d_model=shared.shape[1],
-        d_kv=t5[f"{attention}.q.weight"].shape[0] // heads,
-        d_ff=t5[f"{dense}.{'wi_0' if gated else 'wi'}.weight"].shape[0],
-        num_layers=t5.count("encoder.block"),
-        num_decoder_layers=t5.count("decoder.block"),
-        num_heads=heads,
-        relative_attention_num_buckets=buckets,
-        feed_forward_proj="gated-gelu" if gated else "relu",
-        tie_word_embeddings=head is None or bool((head == shared).all()),
-        decoder_start_token_id=0,
     )
 
 

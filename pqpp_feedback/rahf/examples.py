@@ -145,8 +145,11 @@ class Examples:
     joint_first: int = 0
 
     def __post_init__(self) -> None:
-        table = self.table
-        self.prompts = [self._hide_prompt(prompt) for prompt in table["prompt"][:]]
+        table, tokenizer = self.table, self.processor.tokenizer
+        self.prompts = table["prompt"][:]
+        if self.blind == "prompt":  # as many unknown words
+            unknown = [tokenizer.unk_token or tokenizer.pad_token]
+            self.prompts = [" ".join(unknown * len(prompt_words(one))) for one in self.prompts]
         self.labels = [
             labels if len(labels) == len(prompt_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
@@ -155,13 +158,6 @@ class Examples:
         self.scores = np.array(columns, dtype=np.float32).T.reshape(-1, len(SCORES))
         self.epoch = 0
         self._kept: dict[int, tuple[Any, ...]] | None = {} if self.in_memory else None
-
-    def _hide_prompt(self, prompt: str) -> str:
-        """Return a prompt, or, for a model that is not to see it, as many unknown words."""
-        if self.blind != "prompt":
-            return prompt
-        tokenizer = self.processor.tokenizer
-        return " ".join([tokenizer.unk_token or tokenizer.pad_token] * len(prompt_words(prompt)))
 
     def __len__(self) -> int:
         return len(self.prompts)

@@ -336,7 +336,19 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         if labels is not None and output.encoder_states is not None:
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
             output.logits = self.text_model(**output.for_decoder, decoder_input_ids=shifted).logits
-        self._add_losses(output, heatmap_labels, score_labels, labels)
+            output.keyword_loss = cross_entropy(output.logits, labels)
+        wanted = ("heatmap", heatmap_labels, HEATMAPS), ("score", score_labels, SCORES)
+        for kind, values, names in wanted:
+            if values is not None:
+                weights = [self.config.joint_weight if n in JOINT_OUTPUTS else 1.0 for n in names]
+                output[f"{kind}_loss"] = squared_error(output[f"{kind}s"], values, weights)
+        losses = [
+            getattr(self.config, f"{kind}_weight") * loss
+            for kind in ("heatmap", "score", "keyword")
+            if (loss := getattr(output, f"{kind}_loss")) is not None
+        ]
+        if losses:
+            output.loss = torch.stack(losses).sum()
         return RahfOutput(**output)  # in the declared order, the loss first
 
     def _with_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
@@ -392,22 +404,6 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             logits = outputs.logits[:, -1].float().cpu().numpy()
             following = [path.step(row) for path, row in zip(paths, logits, strict=True)]
         return [path.probabilities for path in paths]
-
-    def _add_losses(self, output: RahfOutput, heatmap_labels, score_labels, labels) -> None:
-        wanted = ("heatmap", heatmap_labels, HEATMAPS), ("score", score_labels, SCORES)
-        for kind, values, names in wanted:
-            if values is not None:
-                weights = [self.config.joint_weight if n in JOINT_OUTPUTS else 1.0 for n in names]
-                output[f"{kind}_loss"] = squared_error(output[f"{kind}s"], values, weights)
-        if labels is not None and output.logits is not None:
-            output.keyword_loss = cross_entropy(output.logits, labels)
-        losses = [
-            getattr(self.config, f"{kind}_weight") * loss
-            for kind in ("heatmap", "score", "keyword")
-            if (loss := getattr(output, f"{kind}_loss")) is not None
-        ]
-        if losses:
-            output.loss = torch.stack(losses).sum()
 
 
 def _without_pooling(config: Any) -> dict[str, Any]:

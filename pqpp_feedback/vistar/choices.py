@@ -15,12 +15,6 @@ FILE = Path(__file__).with_name("vistar_choices.yaml")
 
 
 @functools.cache
-def _all() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-    with needing("VISTAR's scores", "assess"):
-        return read_yaml(FILE)
-
-
-@functools.cache
 def choices(section: str) -> Mapping[str, Any]:
     """Return a score's choices by name.
 
@@ -31,7 +25,9 @@ def choices(section: str) -> Mapping[str, Any]:
         >>> choices("text_rendering")["character_weight"]
         0.5
     """
-    return MappingProxyType({name: entry["value"] for name, entry in _all()[section].items()})
+    with needing("VISTAR's scores", "assess"):
+        entries = read_yaml(FILE)[section]
+    return MappingProxyType({name: entry["value"] for name, entry in entries.items()})
 
 
 def get_param(picture: Picture, name: str) -> Any:

@@ -237,11 +237,17 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
 
     The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
     """
-    return [
-        (row.predictor, row.label, *(_format_difference(row, c) for c in COEFFICIENTS))
-        for row in results
-        if any(not math.isnan(getattr(row, f"{c}_baseline_p")) for c in COEFFICIENTS)
-    ]
+    lines = []
+    names = [f"{coefficient}_baseline" for coefficient in COEFFICIENTS]
+    for row in results:
+        if not all(math.isnan(getattr(row, f"{name}_p")) for name in names):
+            cells = (
+                _with_interval(getattr(row, f"{name}_difference"), row, name, "+")
+                + " !" * bool(getattr(row, f"{name}_warning"))
+                for name in names
+            )
+            lines.append((row.predictor, row.label, *cells))
+    return lines
 
 
 def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -250,12 +256,6 @@ def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
         (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
     ]
-
-
-def _format_difference(row: Result, coefficient: str) -> str:
-    difference = getattr(row, f"{coefficient}_baseline_difference")
-    cell = _with_interval(difference, row, f"{coefficient}_baseline", "+")
-    return cell + " !" * bool(getattr(row, f"{coefficient}_baseline_warning"))
 
 
 def _with_interval(value: float, row: Result, name: str, sign: str) -> str:

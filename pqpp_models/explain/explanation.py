@@ -98,12 +98,16 @@ class Explanation:
         from markupsafe import Markup
 
         mark = Markup('<mark style="background:{};color:#111">{} <small>{:+z.2f}</small></mark>')
-        parts = [
-            Markup("{}").format(visible(text, "\n\t"))
-            if change is None
-            else mark.format(_get_colour(self.strength(change)), visible(text), change)
-            for text, change in self.pieces()
-        ]
+        parts = []
+        for text, change in self.pieces():
+            if change is None:
+                parts.append(Markup("{}").format(visible(text, "\n\t")))
+                continue
+            strength = self.strength(change)
+            ends = zip(_PAPER, _RAISES if strength > 0 else _LOWERS, strict=True)
+            mixed = (round(n + abs(strength) * (e - n)) for n, e in ends)
+            colour = "#" + "".join(f"{channel:02x}" for channel in mixed)
+            parts.append(mark.format(colour, visible(text), change))
         return Markup('<div class="words" dir="auto">{}</div>').format(Markup("").join(parts))
 
     _repr_html_ = as_html
@@ -121,9 +125,3 @@ class Explanation:
         {'target': 'alignment', 'changes': []}
         """
         return {"target": self.target, "changes": [one._asdict() for one in self.changes]}
-
-
-def _get_colour(strength: float) -> str:
-    end = _RAISES if strength > 0 else _LOWERS
-    mixed = (round(n + abs(strength) * (e - n)) for n, e in zip(_PAPER, end, strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)

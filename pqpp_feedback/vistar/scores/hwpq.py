@@ -4,6 +4,7 @@ Questionnaires are written once a prompt by a language model, checked, kept and 
 """
 
 import contextlib
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -202,28 +203,21 @@ class Answers:
             ServiceError: The model does not reply.
         """
         pixels = pixel_hash(image)
-        answers: dict[str, Any] = {}
-        for side in SIDES:
-            votes = [
-                self._vote(image, pixels, side, questions[side], seed) for seed in range(self.votes)
-            ]
-            answers[side] = [list(vote) for vote in zip(*votes, strict=True)]
+        answers: dict[str, Any] = {side: [[] for _ in questions[side]] for side in SIDES}
+        for side, seed in itertools.product(SIDES, range(self.votes)):
+            # Shuffled, so that the first question is not always the same one.
+            left = make_random(pixels, side, seed).permutation(len(questions[side])).tolist()
+            votes: dict[int, bool | None] = {}
+            for attempt in range(choices("hwpq")["answer_tries"]):
+                if left:  # what was not readable is asked again
+                    again = seed + attempt * self.votes
+                    request = make_request(image, [questions[side][n] for n in left], again)
+                    read = parse_answers(self.chat.ask(request).text, len(left))
+                    votes |= dict(zip(left, read, strict=True))
+                    left = [n for n in left if votes[n] is None]
+            for number, vote in votes.items():
+                answers[side][number].append(vote)
         return answers
-
-    def _vote(
-        self, image: Any, pixels: str, side: str, questions: Sequence[str], seed: int
-    ) -> list[bool | None]:
-        # Shuffled, so that the first question is not always the same one.
-        left = make_random(pixels, side, seed).permutation(len(questions)).tolist()
-        answers: dict[int, bool | None] = {}
-        for attempt in range(choices("hwpq")["answer_tries"]):
-            if left:  # what was not readable is asked again
-                again = seed + attempt * self.votes
-                request = make_request(image, [questions[n] for n in left], again)
-                read = parse_answers(self.chat.ask(request).text, len(left))
-                answers |= dict(zip(left, read, strict=True))
-                left = [n for n in left if answers[n] is None]
-        return [answers[number] for number in range(len(questions))]
 
 
 def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:

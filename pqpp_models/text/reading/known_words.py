@@ -204,13 +204,11 @@ class KnownWords:
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
         if len(unknown) == 1 < len(words):  # a name, a newer word or a slip: "a quokka"
             return 0.0, unknown, len(named)
-        odd = sum(len(word) * self._oddity(word) for word in unknown)
+        odd = 0.0
+        for word in unknown:  # how unlike English its letters are, 0 to 1
+            share = (_LIKE_WORDS - self._score_letters(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
+            odd += len(word) * min(max(share, 0.0), 1.0)
         return odd / sum(map(len, named)), list(dict.fromkeys(unknown)), len(set(named))
-
-    def _oddity(self, word: str) -> float:
-        """Return how unlike English the letters of a word are: 0 to 1."""
-        odd = (_LIKE_WORDS - self._score_letters(word)) / (_LIKE_WORDS - _UNLIKE_WORDS)
-        return min(max(odd, 0.0), 1.0)
 
     def _score_letters(self, word: str) -> float:
         """Return the mean log of the share of each letter of a word after the two before it."""

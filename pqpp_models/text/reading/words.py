@@ -65,18 +65,15 @@ def without_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
 
 
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
-
 def content_words(words: Sequence[str]) -> list[str]:
     """Return the distinct words that name something, without a plural's ``s``, in order.
 
     >>> content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
     ['dog', 'grass']
     """
-    kept = (_stem(word) for word in words if word not in FUNCTION_WORDS and word not in _NUMBERS)
-    return list(dict.fromkeys(kept))[:_MOST_CONTENT]
+    kept = (word for word in words if word not in FUNCTION_WORDS and word not in _NUMBERS)
+    stems = (w if len(w) < 4 or w.endswith("ss") else w.removesuffix("s") for w in kept)
+    return list(dict.fromkeys(stems))[:_MOST_CONTENT]
 
 
 def _hash(text: str, bits: int) -> int:

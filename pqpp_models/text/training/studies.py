@@ -131,10 +131,6 @@ def prompt_effects(
         yield prompt, float((value - drawn.mean()) / (drawn.std() or 1.0))
 
 
-def _opinions(rows: Any) -> Scores:
-    return ((row["prompt"], row["mos_align"]) for row in rows if row["model"] != _TOO_WEAK)
-
-
 def _votes(rows: Any) -> Scores:
     return ((row["prompt"], vote) for row in rows for vote in row["labels"] if vote != -1)
 
@@ -155,7 +151,11 @@ def _drawn(splits: Any) -> Scores:
 
 # A configuration, its split, and what reads scores off its rows.
 _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
-    "agiqa": ("agiqa", "train", _opinions),
+    "agiqa": (
+        "agiqa",
+        "train",
+        lambda rows: ((r["prompt"], r["mos_align"]) for r in rows if r["model"] != _TOO_WEAK),
+    ),
     "tia2_composition": ("tia2", "composition", _votes),
     "tia2_counting": ("tia2", "counting", _votes),
     "gimbrr": ("gimbrr-annotations", None, _matches),
