@@ -78,7 +78,7 @@ def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
         left, top, right, bottom = box["box"]
         assert 0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and box["score"] > 0.05
     assert seen.get_scores("apple") == sorted(seen.get_scores("apple"), reverse=True)
-    assert eye.told.revision.startswith("sha256:")
+    assert eye.identity.revision.startswith("sha256:")
 
 
 def test_boxes_of_detr_are_those_of_transformers(eyes):
