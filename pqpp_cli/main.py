@@ -101,12 +101,13 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         from pqpp_files.visible import visible
 
         status, lines = _describe_error(error, kind)
-        try:  # a stream that takes no more is given up
-            sys.stdout.flush()
-            for line in lines:
-                print(f"pqpp: error: {visible(line)}", file=sys.stderr)
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        said = "".join(f"pqpp: error: {visible(line)}\n" for line in lines)
+        for stream, text in ((sys.stdout, ""), (sys.stderr, said)):
+            try:
+                stream.write(text)
+                stream.flush()
+            except OSError:  # a stream that takes no more is given up
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return status
     return 0
 

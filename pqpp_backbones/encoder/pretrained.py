@@ -166,7 +166,7 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: layer 6 was asked for; the encoder has 0 to 2
+    pqpp_backbones.errors.ModelError: no layer 6; the encoder has layers 0 to 2
     """
     most = encoder.config.num_hidden_layers
     wrong = [layer for layer in layers if not 0 <= layer <= most]
