@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -107,7 +108,8 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
                 stream.write(text)
                 stream.flush()
             except OSError:  # a stream that takes no more is given up
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+                with contextlib.suppress(OSError):  # of a closed one
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return status
     return 0
 

@@ -39,6 +39,7 @@ def numbers(card):
 def test_keys_alone_get_an_answer(served, visitor):
     page = visitor().open(served.url)
     page.wait_for_selector("#box textarea")
+    page.wait_for_load_state("networkidle")  # else a late part takes the focus
     page.keyboard.press("Tab")
     for _ in range(10):
         if page.evaluate("document.activeElement.tagName") == "TEXTAREA":
