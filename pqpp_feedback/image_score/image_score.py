@@ -5,7 +5,10 @@ import inspect
 import datasets
 import evaluate
 
-from pqpp_feedback.scores import score_images
+from pqpp_files.extras import needing
+
+with needing("pqpp/image_score", "assess"):
+    from pqpp_feedback.scores import score_images
 
 
 class ImageScore(evaluate.Metric):
