@@ -27,11 +27,10 @@ _CONFIG = "pqpp-v1.0"
 _BUILD = "static-train"
 """What is benched: `static` itself was refitted on train + validation."""
 _GENERATED = (
-    "The sample's prompts and scores are invented: phrases that ask for many things or for letters "
-    "were made hard, long and short ones alike, so that the length of words says nothing there. "
-    "Nobody judged them, and the figures say nothing about real prompts.\n\nWith a network this "
-    "table is of PQPP's 2,000 validation prompts, which people judged: there static-train has "
-    "r = .590 on mean_hbpp, and the published fine-tuned BERT, on the test prompts, .568."
+    "The sample's prompts and scores are generated: prompts for many things or for letters are "
+    "hard, long or short. No one rated them, so the figures say nothing about real prompts.\n\n"
+    "With a network, this table is of PQPP's 2,000 rated validation prompts: static-train reaches "
+    "r = .590 on mean_hbpp; the published fine-tuned BERT, on the test prompts, .568."
 )
 
 

@@ -132,10 +132,7 @@ def format_figures(fitted: Predictor) -> str:
     note = f"cross-validation with {training['folds']} folds"
     other = [name for name, kept, *_ in tried if forms[name][kept] != figures[name]["spearman"]]
     if other:
-        note += (
-            f"; of {', '.join(other)} some parts kept another form than all prompts together do, "
-            "so the two tables differ: the first is what to expect"
-        )
+        note += f"; some folds chose another form for {', '.join(other)}: expect the first table"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         note += "; a target at or below 0 was not learned: its predictions mean nothing"
     return f"{table}\n{note}"

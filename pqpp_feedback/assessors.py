@@ -207,9 +207,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         if self.question is not None and "{}" not in self.question:
             raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError(
-                "`chat_model` is missing: the model that answers, at `chat_url` or local"
-            )
+            raise FeedbackError("`chat_model` is missing: the model that answers vqa_score")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, or reach for the endpoint; nothing of both for kept evidence."""

@@ -232,7 +232,7 @@ class Budget:
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def _check(self, calls: int, price: float) -> None:
-        remedy = "allow more, or ask for fewer images or votes"
+        remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
             raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")

@@ -182,11 +182,11 @@ def open_in_process(
     Example:
         >>> open_in_process("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.ModelError: model that chats: no folder ...
+        pqpp_backbones.errors.ModelError: a local chat model: no folder ...
     """
     from pqpp_backbones.pretrained import load_model
 
-    what = "model of images and text" if sees else "model that chats"
+    what = "a local vision-language model" if sees else "a local chat model"
     loaded = load_model(name, _SEEING if sees else _get_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return InProcess(loaded.model, loaded.processor, revision, budget)

@@ -24,7 +24,7 @@ def as_array(name: str, value: object) -> Array:
     """Return a torch tensor on its device, and all else that holds values as a numpy array.
 
     Raises:
-        MetricInputError: ragged rows, or what `unwrapped` refuses.
+        MetricInputError: ragged rows, or what `unwrap` refuses.
     """
     value = unwrap(name, value)
     if hasattr(value, "detach"):
