@@ -20,7 +20,7 @@ CARDS = ROOT / "hub_cards"
 CARD_FILES = sorted(path.relative_to(CARDS) for path in CARDS.rglob("*.md"))
 CARD_FOLDER = Path("pqpp_hub") / "cards"
 SOURCES = ""
-"""Where a release's files can be read, as https://github.com/OWNER/NAME/blob/v0.2.0/; none yet."""
+"""Where a release's files can be read, as https://github.com/OWNER/NAME/blob/vX.Y.Z/; none yet."""
 
 
 def on_index(text, sources=SOURCES):
