@@ -104,7 +104,7 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
     notes = [f"out of domain: {domain_note}"] if any(far) else []
     if count := sum(map(bool, columns.get("ignored", []))):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
-        notes.append(f"{of} not read completely; the column `ignored` of the output file says why")
+        notes.append(f"{of} only partly read; --output FILE says why (column `ignored`)")
     return "\n\n".join([text, *notes])
 
 

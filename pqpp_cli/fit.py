@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
 
 _KNOWN = (
-    "{network} was trained on {known} of these {prompts} prompts and their scores, so they have "
-    "no figures; evaluate on prompts that it has not seen"
+    "{known} of these {prompts} prompts also occur in the training data of {network}: "
+    "the figures leave them out"
 )
 _FAR = (
     "{far} of {prompts} prompts are not read as plain English: words and pieces of words are "
@@ -135,4 +135,5 @@ def format_figures(fitted: Predictor) -> str:
         note += f"; some folds chose another form for {', '.join(other)}: expect the first table"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         note += "; a target at or below 0 was not learned: its predictions mean nothing"
+        note += " (with few prompts, try --base alignment)" * ("base" not in next(iter(forms.values())))
     return f"{table}\n{note}"

@@ -35,6 +35,8 @@ def captions(real_data):
         ("a dog", "a dog without a leash", "a negation is added"),
         ("a man who isn't smiling", "a man not smiling", ""),
         ("a couch", "a sofa", ""),
+        ('a sign that says "SALE NOW"', "a blank sign for a sale", "the text “SALE NOW” is lost"),
+        ('a sign that says "SALE NOW"', "a “Sale now” sign", ""),
         ("a colorfull parrot", "a colorful parrot", ""),
         ("hey, a happy kid that plays", "a kid playing happily", ""),
         ("please would u give me an image of a couch dog on", "a dog on a couch", ""),
