@@ -11,6 +11,7 @@ import importlib
 import os
 import re
 import sys
+from pathlib import Path
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
@@ -197,8 +198,6 @@ class Parser(argparse.ArgumentParser):
 
             self.error(in_flags(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
-            from pqpp_files.names import did_you_mean
-
             shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
             known = [name for action in shown for name in action.option_strings]
             wrong = left[0].partition("=")[0]
@@ -208,9 +207,17 @@ class Parser(argparse.ArgumentParser):
                 for action in shown
                 if f",{value}," in re.sub("[{}]", ",", str(action.metavar))
             ]
-            hint = f"write {of[0]} {value}" if of else did_you_mean(wrong, known)
+            hint = f"write {of[0]} {value}" if of else self._suggest(wrong, known)
             self.error(f"{wrong} is unknown; {hint}")
         return given, left
+
+    def _suggest(self, word: str, known: list[str]) -> str:
+        """Suggest what an unknown word is for: data, if there is a file of that name."""
+        from pqpp_files.names import did_you_mean
+
+        if "--dataset" in self._option_string_actions and Path(word).exists():
+            return f"did you mean --dataset {word}?"
+        return did_you_mean(word, known)
 
     def format_help(self) -> str:
         """Wrap the description as the options are; what stands below them keeps its lines."""
@@ -221,11 +228,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the line and leave with 2."""
-        from pqpp_files.names import did_you_mean
         from pqpp_files.visible import visible
 
         if match := re.search(self._INVALID, message):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
-            message = f"{argument} {value!r} is unknown; {did_you_mean(value, names)}"
+            message = f"{argument} {value!r} is unknown; {self._suggest(value, names)}"
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")

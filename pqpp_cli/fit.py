@@ -100,6 +100,8 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
             print(format_figures(fitted))
             training = fitted.details["training"]
+            if training["prompts"] < len(values):
+                note(f"{len(values)} rows are {training['prompts']} prompts, averaged")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
@@ -134,6 +136,6 @@ def format_figures(fitted: Predictor) -> str:
     if other:
         note += f"; some folds chose another form for {', '.join(other)}: expect the first table"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
-        note += "; a target at or below 0 was not learned: its predictions mean nothing"
-        note += " (with few prompts, try --base alignment)" * ("base" not in next(iter(forms.values())))
+        tip = "" if "base" in forms[tried[0][0]] else " (with few prompts, try --base alignment)"
+        note += f"; a target at or below 0 was not learned: its predictions mean nothing{tip}"
     return f"{table}\n{note}"
