@@ -207,7 +207,7 @@ _UNSHIPPED = (
     (
         "llm",
         "llm.predictor:LlmPredictor",
-        "a language model that sees judged examples, by `pqpp fit --chat-model`",
+        "a language model with rated examples, by `pqpp fit --chat-model`",
         "an endpoint (pqpp[chat]), or pqpp[models]",
     ),
     (
