@@ -9,15 +9,12 @@ from site_parts.sources import ROOT
 
 _PACKAGES = (
     "pqpp_models",
-    "pqpp_backbones",
     "pqpp_datasets",
     "pqpp_metrics",
     "pqpp_feedback",
     "pqpp_engines",
     "pqpp_annotation",
     "pqpp_hub",
-    "pqpp_files",
-    "pqpp_cli",
 )
 
 
