@@ -1,8 +1,9 @@
-"""pqpp: how well will this prompt do, and how good are images in people's eyes?
+"""Predict how well prompts will do, and measure how good images are.
 
-The names below are the front door; each is imported when it is first used. The packages behind it:
-`pqpp_datasets` (benchmarks), `pqpp_metrics` (metrics), `pqpp_models` (predictors) and
-`pqpp_feedback` (what a person would say of an image). `python -m pqpp` is the `pqpp` command.
+Each name below is imported when it is first used. The packages behind it are `pqpp_datasets`
+(benchmarks), `pqpp_metrics` (metrics), `pqpp_models` (predictors), `pqpp_feedback` (evaluators of
+images) and `pqpp_engines` (routing, rewriting, generation, retrieval). `python -m pqpp` is the
+`pqpp` command.
 
 Example:
     >>> import pqpp

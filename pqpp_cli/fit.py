@@ -48,8 +48,8 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
     prompt are averaged. The printed figures are from cross-validation of the whole fit; "in 90 %"
     is the share of true values within the 90 % intervals.
 
-    --chat-model asks a language model instead, with judged examples: a hundred questions per target
-    in the fit, one per prompt and target in predictions. The address is not stored; for predictions
+    --chat-model uses a language model instead, with rated examples: a hundred calls per target in
+    the fit, one per prompt and target in predictions. The address is not stored; for predictions
     set PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MOST_CALLS and so on, or only PQPP_CHAT_MODEL.
 
     Targets may have any name. Names that end in _hbpp must be within -1 to 2, in _p10, _rr or _rate

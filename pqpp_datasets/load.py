@@ -25,15 +25,15 @@ def load_benchmark(
     """Load a benchmark.
 
     Args:
-        name: One of `list_benchmarks()`, which wins over a folder of the same name; a folder of
-            data files, such as `pqpp build` writes, or of `save_to_disk`; OWNER/REPOSITORY.
-        subset: Its configuration; of `pqpp` a name of `list_benchmarks()`.
-        split: One split, or some joined like ``train+validation``; all of them if left out.
-        options: What `load_dataset` takes: `data_dir`, `streaming` and so on; and `image_dir`, the
-            folder of the images of PQPP, or of those that a benchmark of one's own keeps.
+        name: One of `list_benchmarks()`, which wins over a folder of the same name; a folder
+            that `pqpp build` or `save_to_disk` wrote; or OWNER/REPOSITORY.
+        subset: The configuration; for `pqpp`, a name of `list_benchmarks()`.
+        split: One split, or several, like ``train+validation``; default: all.
+        options: Arguments of `load_dataset`, such as `data_dir` or `streaming`; and `image_dir`,
+            the folder with the images.
 
     Raises:
-        BenchmarkError: Nothing is called so.
+        BenchmarkError: There is no such benchmark.
         BenchmarkError: There is no such split.
 
     Example:

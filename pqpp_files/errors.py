@@ -1,4 +1,4 @@
-"""The root of all errors that a user reads: what came, what is allowed, what to do."""
+"""The base of all errors for users: what is wrong, what is allowed, what to do."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,11 +7,10 @@ from pqpp_files.visible import visible
 
 
 class PqppError(ValueError):
-    """Something that came from outside cannot be used; the message is one line for each fault.
+    """Base class of all typed errors for invalid input, with one line per fault.
 
-    Every typed error of this project is one, so that a program, and the command line, catch one
-    class. A value of several lines, an array say, is quoted in one, and control characters of what
-    came are seen and do nothing.
+    Catch it to catch them all. Values of several lines, such as arrays, are quoted in one line, and
+    control characters are made visible.
     """
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A metric of what files hold: its inputs read from the files that people have them in."""
+"""Compute a metric from files, in the formats that people have."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,18 +53,18 @@ def compute_files(
         files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table of pandas,
             polars, Arrow or datasets or a dict of columns, alone or with its column or columns,
             `(table, "score")`.
-        options: Of the metric.
+        options: Options of the metric.
         reading: How the files are read.
 
     Returns:
-        What the metric returns, with `ids` beside the values of single rows; and how the rows were
-        joined, in words.
+        The metric's result, with the `ids` of single rows; and how the rows were joined, in
+        words.
 
     Raises:
         FileNotFoundError: There is no such metric.
-        MetricInputError: An input is missing or unknown, ids do not fit, or the metric refuses the
-            values.
-        FileError: A file is not there, is damaged or lacks a column.
+        MetricInputError: An input is missing or unknown, ids do not match, or a value is not
+            allowed.
+        FileError: A file or column is missing, or a file is damaged.
 
     Example:
         >>> import pathlib, tempfile

@@ -1,4 +1,4 @@
-"""The errors that the metrics raise: one line that says what came, what is allowed, what to do."""
+"""Errors of the metrics: one line with what is wrong, what is allowed and what to do."""
 
 from pqpp_files.errors import PqppError
 
@@ -8,4 +8,4 @@ class MetricInputError(PqppError):
 
 
 class UnjudgedWarning(UserWarning):
-    """Queries of a run were left out, because nothing is judged for them."""
+    """Queries of a run were left out, because they have no judgments."""

@@ -1,9 +1,9 @@
-"""Makes `evaluate.load("pqpp/<metric>")` find the metrics of this package.
+"""Make `evaluate.load("pqpp/<metric>")` find the metrics of this package.
 
-evaluate has no plugin mechanism: its loader looks for a local folder, then asks the Hub. The
-loader's factory is wrapped, so that a path that starts with `pqpp/` becomes the path of the
-packaged file; evaluate then copies, hashes and caches that file as it does any local one. A
-metric's name alone is taken too, where neither a folder nor a metric of evaluate's is called so.
+evaluate has no plugin mechanism: its loader looks for a local folder, then on the Hub. This module
+wraps the loader's factory, so that a path that starts with `pqpp/` becomes the path of the packaged
+file; evaluate then copies, hashes and caches that file like any local one. A metric's name alone
+also works, if neither a folder nor a metric of evaluate has that name.
 
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
@@ -85,7 +85,7 @@ def metric_path(name: str) -> Path:
     """Return the path of the evaluate module of a metric.
 
     Raises:
-        FileNotFoundError: there is no such metric; the message names up to three like it.
+        FileNotFoundError: there is no such metric; the message names up to three similar ones.
 
     Example:
         >>> metric_path("ndcg").name
@@ -116,7 +116,7 @@ def card_section(name: str, heading: str) -> str:
 
 
 def load_metric(name: str) -> type[Metric]:
-    """Return the class of a metric, by which it is computed without evaluate.
+    """Return the class of a metric, which computes it without evaluate.
 
     Args:
         name: As in `list_metrics`.

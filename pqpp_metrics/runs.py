@@ -1,10 +1,9 @@
-"""Runs beside relevance judgments: several measures, means with intervals, comparisons of runs.
+"""Evaluate runs: several measures, means with intervals, comparisons of runs.
 
 A run is a file as `read_run` reads it; a dict of query to a dict of document to score; a table of
 pandas, polars, Arrow or datasets, or a dict of columns, with columns `query_id`, `doc_id` and
 `score` (`rel` or `relevance` for judgments) or as `NAMES` has them; or triples of these, as
-ir_measures has them. Judgments are the same with relevance, where one below 0 says that the
-document was not judged.
+ir_measures has them. Judgments have the same forms; a relevance below 0 means not judged.
 """
 
 from __future__ import annotations
@@ -68,12 +67,12 @@ _LINES = {"run": "query Q0 document rank score tag", "qrels": "query iteration d
 
 @dataclass
 class Rankings:
-    """A run and its judgments as arrays, one row a query, as the ranking metrics take them.
+    """A run and its judgments as arrays for the ranking metrics, one row per query.
 
-    `scores` and `relevance` are (queries, documents); a query with fewer documents is filled up
-    with documents that are ranked last and not relevant. `unretrieved` are the grades of the
-    relevant documents that the run does not hold, filled up with 0. `document_numbers` gives, for
-    some rows, a number for each document, higher for a higher name byte by byte, where 0 fills up.
+    `scores` and `relevance` are (queries, documents), padded with documents that are ranked last
+    and not relevant. `unretrieved` are the grades of relevant documents outside the run, padded
+    with 0. `document_numbers` gives, for some rows, a number for each document, higher for a higher
+    name byte by byte, padded with 0.
     """
 
     query_ids: list[str]
@@ -86,8 +85,8 @@ class Rankings:
 def read_run(path: str | Path) -> dict[str, dict[str, float]]:
     r"""Read a run file: query, Q0, document, rank, score, tag, between blanks.
 
-    As in trec_eval the score decides the order, and the rank column is not used; words behind the
-    tag are passed over, and so are blank lines and those that begin with #.
+    As in trec_eval the score decides the order, and the rank column is not used. Words after the
+    tag, blank lines and lines that begin with # are ignored.
 
     Args:
         path: The file, also packed by gzip; `-` is standard input.
@@ -96,8 +95,8 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
         dict of query to dict of document to score.
 
     Raises:
-        MetricInputError: With file and line: too few columns, a score that is no finite number, a
-            document twice in a query; or an empty file.
+        MetricInputError: With file and line: too few columns, a score that is not a finite number,
+            a duplicate document in a query; or an empty file.
         FileError: There is no such file, or it is damaged.
 
     Example:
@@ -114,18 +113,18 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
 def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
     r"""Read a relevance file: query, iteration, document, relevance, between blanks.
 
-    Lines that begin with # are passed over, and so are blank ones.
+    Blank lines and lines that begin with # are ignored.
 
     Args:
         path: The file, also packed by gzip; `-` is standard input.
 
     Returns:
-        dict of query to dict of document to its grade, an int where it is whole; below 0 it is not
-        judged. trec_eval reads 0.5 as 0.
+        dict of query to dict of document to its grade, an int if whole; below 0 means not judged.
+        trec_eval reads 0.5 as 0.
 
     Raises:
-        MetricInputError: With file and line: another number of columns, a relevance that is no
-            finite number, a document twice in a query; or an empty file.
+        MetricInputError: With file and line: another number of columns, a relevance that is not a
+            finite number, a duplicate document in a query; or an empty file.
         FileError: There is no such file, or it is damaged.
 
     Example:
@@ -292,25 +291,25 @@ def _as_nested(side: str, held: RunLike) -> Nested:
 def rankings(
     run: RunLike, qrels: RunLike, missing: str = "error", keep_unjudged: bool = False
 ) -> Rankings:
-    """Bring a run and relevance judgments together, one row a query, as arrays.
+    """Join a run and relevance judgments as arrays, one row per query.
 
     A retrieved document without a judgment is not relevant.
 
     Args:
         run: See above.
         qrels: See above.
-        missing: What a query does that only one side has. "error" (default) refuses it; "zero"
-            keeps a judged query that the run misses, with nothing retrieved (every metric gives
-            0), and leaves out a query without judgments, with an `UnjudgedWarning` that names
-            some; "drop" leaves out both, as pytrec_eval does silently.
-        keep_unjudged: Whether documents without a judgment, or with one below 0, are NaN.
+        missing: The rule for a query on one side only. "error" (default) raises; "zero" keeps a
+            judged query that the run misses, with nothing retrieved (every metric is 0), and leaves
+            out a query without judgments, with an `UnjudgedWarning`; "drop" leaves out both, as
+            pytrec_eval does.
+        keep_unjudged: Whether documents without a judgment, or with one below 0, become NaN.
 
     Returns:
         `Rankings`, in the order of the judgments.
 
     Raises:
-        MetricInputError: What cannot be read; queries on one side only with "error", or no query
-            in common.
+        MetricInputError: The input cannot be read, a query is on one side only with "error", or no
+            query is common.
 
     Example:
         >>> found = rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
@@ -410,15 +409,15 @@ def evaluate_run(
     judged_only: bool = False,
     confidence: float = 0.95,
 ) -> dict[str, Any]:
-    """Several measures of a run, for each query and as means with intervals.
+    """Compute several measures of a run, for each query and as means with intervals.
 
     Args:
         run: See above.
         qrels: See above.
         measures: Names, a list or one text with commas, see `functional.evaluate_rankings`;
             others go to the package ir_measures, under its own spelling, if it is installed.
-        missing: What a query does that only one side has, see `rankings`.
-        ties: How equal scores are ordered, see `functional.ranking`; "docno" is trec_eval's rule.
+        missing: The rule for a query on one side only, see `rankings`.
+        ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
         tie_tolerance: Which scores are equal, see `functional.ranking`.
         relevance_level: The least grade of a relevant document; None: any above 0.
         judged_only: Whether only judged documents get a rank.
@@ -429,7 +428,8 @@ def evaluate_run(
         (queries,); "means", measure to dict of "mean", "ci_low", "ci_high" and "n".
 
     Raises:
-        MetricInputError: files that are damaged, with file and line; what a measure refuses.
+        MetricInputError: a damaged file, with file and line; or input that a measure does not
+            accept.
 
     Example:
         >>> run = {"q1": {"a": 0.9, "b": 0.8}, "q2": {"a": 0.1, "c": 0.3}}
@@ -460,20 +460,20 @@ def compare_runs(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Several measures of several runs, and whether the runs differ.
+    """Compute several measures of several runs, and test whether the runs differ.
 
     Args:
-        runs: Name to run; two or more. With `missing="drop"` queries count that all runs have.
-        qrels: As for `evaluate_run`, and so are the options that it has.
-        permutations: How many swaps the test draws, see `functional.compare_means`.
+        runs: Name to run; two or more. With `missing="drop"` only queries of all runs count.
+        qrels: As for `evaluate_run`, as are its options.
+        permutations: Number of random swaps, see `functional.compare_means`.
         alpha: Level of the rejections after Holm's correction over the whole table.
 
     Returns:
-        dict: "runs", name to what `evaluate_run` returns, all of the same queries; "comparisons",
+        dict: "runs", name to the result of `evaluate_run`, for the same queries; "comparisons",
         the rows of `functional.compare_means`.
 
     Raises:
-        MetricInputError: as `evaluate_run`; fewer than two runs; no query that all have.
+        MetricInputError: as `evaluate_run`; fewer than two runs; no common query.
 
     Example:
         >>> qrels = {query: {"a": 1} for query in "123456"}

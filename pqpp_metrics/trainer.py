@@ -1,4 +1,4 @@
-"""The QPP measures as `transformers.Trainer` wants them."""
+"""The QPP measures for `transformers.Trainer`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ MEASURES = ("pearson", "kendall", "spearman", "rmse")
 
 
 class TrainerMetrics:
-    """What `Trainer(compute_metrics=...)` calls, also batch by batch (`batch_eval_metrics=True`).
+    """A callable for `Trainer(compute_metrics=...)`, also with `batch_eval_metrics=True`.
 
-    Logits are of shape (n, targets) or (n,), labels of the same: a model of regression gives (n, 1)
-    beside labels (n,). A label that is NaN counts for nothing. Of several targets the result is the
-    mean over those that have a value.
+    Logits and labels have the shape (n, targets) or (n,); (n, 1) and (n,) match. NaN labels are
+    ignored. With several targets the result is the mean over those that have a value.
 
     Args:
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".

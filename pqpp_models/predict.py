@@ -1,4 +1,4 @@
-"""Asking a predictor about prompts, with a table as the answer."""
+"""Predictions of prompts as a table."""
 
 from __future__ import annotations
 
@@ -29,29 +29,26 @@ def predict(
     progress: bool = False,
     unread: str = "empty",
 ) -> pd.DataFrame:
-    """Predict how well prompts will do, before anything is generated or retrieved.
+    """Predict how well prompts will do in image generation and retrieval.
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
-        targets: Names, or one string with commas; all of the predictor's if left out.
-        predictor: A predictor, or what `Predictor.from_pretrained` takes.
-        uncertainty: Also give TARGET_deviation, the standard deviation of each prediction.
-        progress: Whether a bar shows how far it is.
-        unread: What stands for a prompt that is `out_of_domain`: `empty` for NaN, or `average` for
-            what `Predictor.predict` gives, the average of all prompts, lower if the words are
-            garbled.
+        targets: Names, or one string with commas; default: all targets of the predictor.
+        predictor: A predictor, or an argument of `Predictor.from_pretrained`.
+        uncertainty: Add TARGET_deviation, the standard deviation of each prediction.
+        progress: Show a progress bar.
+        unread: The prediction of a prompt that is `out_of_domain`: `empty` for NaN, or `average`
+            for the average of all prompts, lower if the words are garbled.
 
     Returns:
-        One row a prompt: `prompt`, the targets, and for a predictor that knows them `distance` to
-        what it was trained on, `out_of_domain`, whether it is not plain English as that was, so
-        that it has no prediction, and `ignored`, what was not read of a prompt: syntax like weights
-        and flags, and tails like "4k". Values are in the targets' units: HBPP -1 to 2, P@10 and RR
-        0 to 1, higher is better. A training-free predictor has no units: it gives one column
-        `score`, whose direction its `higher_is` tells. A blank prompt has no
-        prediction: NaN.
+        One row per prompt: `prompt`, the targets, and, if the predictor knows them, `distance` from
+        its training data, `out_of_domain` (whether the prompt is not plain English and so has no
+        prediction) and `ignored` (syntax like weights and flags, and tails like "4k"). HBPP is -1
+        to 2, P@10 and RR are 0 to 1; higher is better. A training-free predictor returns one column
+        `score` without a unit; its `higher_is` is the direction. A blank prompt has NaN.
 
     Raises:
-        PredictorError: The prompts are not readable, or a target is not predicted.
+        PredictorError: The prompts cannot be read, or the predictor has no such target.
 
     Example:
         >>> predict(["a cat", "ein Hund"], "mean_rr")["mean_rr"].isna().tolist()

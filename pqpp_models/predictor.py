@@ -46,19 +46,18 @@ FAR = "not read as plain English"
 
 
 class Uncertain(NamedTuple):
-    """Predictions with what is known of their errors.
+    """Predictions with their uncertainty.
 
     Attributes:
         values: shape ``(rows, targets)``.
-        deviations: of the same shape; about 90 % of true values are within 1.645 of them. NaN for
-            `alignment`, whose large errors nothing tells from small ones.
-        distance: one a row, from 0 (a training prompt) to 1 and a little more (nothing like one).
-        out_of_domain: one a row, whether the predictor cannot read the prompt: it is in no plain
-            English, so that the prediction is the average of all prompts and the deviation theirs,
-            or a deviation lower for what is garbled; measures of predictors count it, tables for
-            people leave it out. A predictor's `domain_note` says it.
-        ignored: one a row, what was not read of the prompt, by kind: syntax and tails, and words
-            that are not understood; empty if all was read.
+        deviations: standard deviations of the same shape; about 90 % of true values are within
+            1.645 of them. NaN for `alignment`, whose errors cannot be predicted.
+        distance: per row, from 0 (a training prompt) to slightly above 1 (unlike any).
+        out_of_domain: per row, whether the prompt is not plain English. Its prediction is then the
+            average of all prompts, or one deviation lower if its words are garbled; metrics use
+            it, tables for people omit it.
+        ignored: per row, the ignored parts of the prompt by kind: syntax, tails and unknown words;
+            empty if there are none.
     """
 
     values: NDArray[np.float64]
@@ -69,27 +68,27 @@ class Uncertain(NamedTuple):
 
 
 class Predictor(ABC):
-    """Predicts how well prompts will do, for one or several targets.
+    """A model or measure that predicts how well prompts will do, for one or several targets.
 
-    A subclass gives ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
-    ``from_checkpoint``; one with weights ``_state``, one that ships ``from_shipped``. Its card is
-    ``hub_cards/predictors/<name>.md``. One that knows how sure it is gives ``_measure``; one that
-    puts prompts into a space of its own gives ``embed``.
+    A subclass defines ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
+    ``from_checkpoint``; also ``_state`` if it has weights, ``from_shipped`` if it is shipped,
+    ``_measure`` if it knows its uncertainty, and ``embed`` if it has an embedding space. Its card
+    is ``hub_cards/predictors/<name>.md``.
 
     Attributes:
-        name: the name that it is registered under, also its checkpoints' ``predictor_type``.
+        name: the registered name, also the ``predictor_type`` of its checkpoints.
         targets: the targets that it predicts, in the order of its columns.
-        inputs: what a row must hold: ``"text"``, ``"text+images"`` or ``"text+scores"``.
-        supervised: whether it was fitted to targets. If so, predictions are in the targets' own
+        inputs: what a row must contain: ``"text"``, ``"text+images"`` or ``"text+scores"``.
+        supervised: whether it was fitted to targets. If so, predictions are in the targets'
             units and ranges; if not, a column is a raw value that may correlate with its target.
-        is_scalar: whether it has one score a row, whatever target is asked for.
-        has_image_means: whether a mean is one over a row's images, not a prediction of its own.
-        made_by: what makes such a predictor, like ``pqpp fit``, where none ships.
+        is_scalar: whether it has one score per row for every target.
+        has_image_means: whether a mean is taken over a row's images instead of being predicted.
+        made_by: the command that creates such a predictor, like ``pqpp fit``, if none is shipped.
         higher_is: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``.
-        details: what its configuration tells of it, like the data that it was fitted to.
+        details: facts from its configuration, such as the data that it was fitted to.
         record: the rows that it was fitted to, and which means it computes from their parts.
-        shipped_as: the name that it was loaded by, if the package ships it.
+        shipped_as: the name that it was loaded by, if it is shipped.
     """
 
     name: str
@@ -148,7 +147,7 @@ class Predictor(ABC):
 
     @property
     def trained_on(self) -> str | None:
-        """The configuration of PQPP that it was trained on, None where that is not told.
+        """The configuration of PQPP that it was trained on; None if unknown.
 
         >>> Predictor.from_pretrained("static").trained_on
         'pqpp-v1.0'
@@ -165,7 +164,7 @@ class Predictor(ABC):
 
     @property
     def fitted_on(self) -> str | None:
-        """The split that it was trained on, as cards name it, None where that is not told.
+        """The split that it was trained on, as cards name it; None if unknown.
 
         >>> Predictor.from_pretrained("static-train").fitted_on
         'train'
@@ -178,9 +177,9 @@ class Predictor(ABC):
 
     @property
     def unlearned(self) -> tuple[str, ...]:
-        """The targets that it predicts no better than by chance, as its fit measured them.
+        """The targets that it predicts no better than chance.
 
-        Those whose Spearman's coefficient on prompts left out of the fit is 0 or less.
+        Their Spearman correlation on prompts left out of the fit is 0 or less.
 
         >>> Predictor.from_pretrained("static").unlearned
         ()
@@ -210,10 +209,10 @@ class Predictor(ABC):
         return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
 
     def card(self) -> str:
-        """Return the model card's text, in Markdown.
+        """Return the model card in Markdown.
 
         Raises:
-            ModelError: What its configuration tells of it is not what such a card tells.
+            ModelError: The configuration does not have the facts that the card needs.
 
         >>> Predictor.from_pretrained("n_words").card().startswith("---")
         True
@@ -232,10 +231,10 @@ class Predictor(ABC):
         """Return the predictor saved in a folder whose files have been read."""
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
-        """Write configuration, weights and model card; an older checkpoint is replaced whole.
+        """Write configuration, weights and model card; replace an older checkpoint.
 
         Raises:
-            ModelError: the folder holds other things than a checkpoint.
+            ModelError: the folder contains something other than a checkpoint.
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()
@@ -252,7 +251,7 @@ class Predictor(ABC):
         """Check that a dataset has the columns that this predictor needs.
 
         Raises:
-            PredictorError: a column is missing; the message says how to give it.
+            PredictorError: a column is missing; the message says how to add it.
 
         >>> Predictor.from_pretrained("nqc").require_columns(["prompt"], "mine")
         Traceback (most recent call last):
@@ -272,7 +271,7 @@ class Predictor(ABC):
                 )
 
     def get_columns(self, targets: str | Iterable[str] | None) -> tuple[str, ...]:
-        """Return the names of the columns that ``predict`` answers with, one a target.
+        """Return the names of the columns that ``predict`` returns, one per target.
 
         >>> Predictor.from_pretrained("n_words").get_columns(None)
         ('score',)
@@ -289,16 +288,16 @@ class Predictor(ABC):
 
         Args:
             rows: strings, mappings with ``"prompt"``, or a table or dataset with such a column.
-                A blank prompt is allowed and has no prediction: NaN.
-            targets: names, or one string with commas; all of the predictor's if left out, or the
-                one column ``score`` of a predictor that has no target's units.
+                A blank prompt has the prediction NaN.
+            targets: names, or one string with commas; default: all targets of the predictor, or
+                its one column ``score`` if it is not fitted to targets.
             progress: show a progress bar on standard error.
 
         Returns:
             A float64 array of shape ``(rows, targets)``, ``(0, targets)`` for no rows.
 
         Raises:
-            PredictorError: rows are not readable as prompts, or a target is not predicted here.
+            PredictorError: the prompts cannot be read, or the predictor has no such target.
 
         >>> Predictor.from_pretrained("n_words").predict([], "mean_hbpp").shape
         (0, 1)
@@ -308,12 +307,12 @@ class Predictor(ABC):
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
     ) -> Uncertain:
-        """Predict some prompts and say how sure that is, and which of them it cannot read.
+        """Predict some prompts with standard deviations, and mark those out of domain.
 
-        Arguments are those of ``predict``; a blank prompt is NaN and not far.
+        Arguments are those of ``predict``; a blank prompt is NaN and not out of domain.
 
         Raises:
-            PredictorError: this predictor does not know it; ``knows_uncertainty`` tells.
+            PredictorError: this predictor has no uncertainty (see ``knows_uncertainty``).
 
         >>> predictor = Predictor.from_pretrained("static")
         >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
@@ -371,14 +370,14 @@ class Predictor(ABC):
     def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
     ) -> None:
-        """Record the rows that this was fitted to; trainers call it for each set.
+        """Record the rows that this was fitted to, as hashes; trainers call it for each set.
 
         Args:
-            rows: as ``predict`` takes them; a column ``prompt_id`` is read too. Hashes are kept.
-            values: their true values, NaN where there is none; a row without any does not count.
-                A target that is the mean of others in all of them (``mean_hbpp``) is from now on
-                the mean of what is predicted of them.
-            targets: what the columns of ``values`` are; those of the predictor if left out.
+            rows: as for ``predict``; a column ``prompt_id`` is read too.
+            values: their true values, NaN if missing; rows without values are skipped. If a target
+                is the mean of others in all rows (``mean_hbpp``), its prediction becomes the mean
+                of theirs.
+            targets: names of the columns of ``values``; default: those of the predictor.
 
         >>> from pqpp_models.text.static import StaticPredictor
         >>> predictor = StaticPredictor.from_shipped("static")
@@ -417,7 +416,7 @@ class Predictor(ABC):
 
     @property
     def knows_uncertainty(self) -> bool:
-        """Whether ``predict_with_uncertainty`` answers."""
+        """Whether ``predict_with_uncertainty`` is available."""
         return type(self)._measure is not Predictor._measure
 
     @property
@@ -432,10 +431,10 @@ class Predictor(ABC):
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False
     ) -> "list[Explanation]":
-        """Say how predictions change where one word or phrase of a prompt is left out.
+        """Return how predictions change if one word or phrase of a prompt is removed.
 
-        The changes are exact, do not add up, and are no causes of what images will look like. What
-        was set aside has none, nor has a prompt of a single word, or one that is not read.
+        The changes are exact, do not add up, and are not causes of what images look like. Ignored
+        text has no change, nor does a single word or a prompt that cannot be read.
 
         Args:
             prompts: as for ``predict``.
@@ -443,7 +442,7 @@ class Predictor(ABC):
             progress: show a progress bar on standard error.
 
         Raises:
-            PredictorError: it needs more than texts, or an unknown or a second target came.
+            PredictorError: the predictor needs more than texts, or there is no such single target.
 
         >>> Predictor.from_pretrained("n_words").explain(["a red cat --ar 1:1"])[0].changes
         (Change(phrase='red', start=2, end=5, change=1.0),)
@@ -480,10 +479,10 @@ class Predictor(ABC):
         return explanations
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return where prompts lie in the space that the predictor learned, ``(rows, size)``.
+        """Return the embeddings of prompts in the space that was learned, ``(rows, size)``.
 
         Raises:
-            PredictorError: this predictor has no such space; ``has_space`` tells.
+            PredictorError: this predictor has no such space (see ``has_space``).
 
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
@@ -495,7 +494,7 @@ class Predictor(ABC):
 
     @property
     def has_space(self) -> bool:
-        """Whether ``embed`` answers."""
+        """Whether ``embed`` is available."""
         return type(self).embed is not Predictor.embed
 
     @abstractmethod
@@ -511,10 +510,10 @@ class Predictor(ABC):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return the predictor that the package ships under a registered name.
+        """Return the predictor that is shipped under a registered name.
 
         Raises:
-            PredictorError: it comes without weights.
+            PredictorError: it is shipped without weights.
         """
         made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
@@ -538,13 +537,13 @@ class Predictor(ABC):
             name_or_path: a name of ``list_predictors()``, a folder written by
                 ``save_pretrained``, or ``OWNER/REPOSITORY``.
             revision: branch, tag or commit of the repository; for the Hub only.
-            cache_dir: where downloads are kept; for the Hub only.
+            cache_dir: the folder of downloads; for the Hub only.
             token: access token; for the Hub only, never stored or shown.
 
         Raises:
             PredictorError: the name is none of the three.
             ModelError: the folder or repository has no usable predictor, or one of another
-                class than the one that this was called on.
+                class.
 
         >>> Predictor.from_pretrained("mean_word_length").predict(["a red"], "mean_rr").tolist()
         [[2.0]]

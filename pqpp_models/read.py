@@ -1,4 +1,4 @@
-"""How prompts are read, with a table as the answer."""
+"""How prompts are read, as a table."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def read(prompts: Any) -> pd.DataFrame:
-    """Show how prompts are read, before anything is predicted.
+    """Return a table of how prompts are read.
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
 
     Returns:
-        One row a prompt: `prompt`; `content`, what its picture shall show; `set_aside`, what is not
-        read of it, by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to be
-        drawn; `asks`, what it asks beside its things, in words; `dialect`: `prose`, `tags`,
-        `garbled`, `empty` or the name of another language; and `unknown` words.
+        One row per prompt: `prompt`; `content`, what the image should show; `set_aside`, what is
+        ignored, by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to be drawn;
+        `asks`, the skills that it needs, in words; `dialect`: `prose`, `tags`, `garbled`, `empty`
+        or the name of another language; and `unknown` words.
 
     Raises:
-        PredictorError: The prompts are not readable.
+        PredictorError: The prompts cannot be read.
 
     Example:
         >>> table = read(["(two red cats:1.2), 4k --no dogs", "ein Hund auf dem Sofa"])

@@ -86,7 +86,7 @@ def predictor_class(name: str) -> Any:
 
 
 def list_predictors() -> list[str]:
-    """Return the names that `Predictor.from_pretrained` takes as they are, the default one first.
+    """Return the names of the shipped predictors and measures, the default one first.
 
     >>> list_predictors()[:2]
     ['static', 'static-train']
@@ -207,7 +207,7 @@ _UNSHIPPED = (
     (
         "llm",
         "llm.predictor:LlmPredictor",
-        "a language model that sees judged examples, by `pqpp fit --chat-model`",
+        "a language model with rated examples, by `pqpp fit --chat-model`",
         "an endpoint (pqpp[chat]), or pqpp[models]",
     ),
     (

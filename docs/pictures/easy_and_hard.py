@@ -1,14 +1,9 @@
 """Draw README's picture: the verdicts on easy and hard prompts, and which phrases make them so.
 
-python docs/pictures/easy_and_hard.py docs/pictures/easy_and_hard.png
-
-It is the HTML of `Explanation.as_html`, as a Chromium shows it.
+python docs/pictures/easy_and_hard.py docs/pictures/easy_and_hard.svg
 """
 
-import shutil
-import subprocess
 import sys
-import tempfile
 from html import escape
 from pathlib import Path
 
@@ -17,51 +12,74 @@ import pqpp
 PROMPTS = (
     "a dog on a beach",
     "a man riding a wave on a surfboard",
-    "a bowl of fruit on a wooden table",
-    "a green bench left of a blue elephant",
-    "three cats and a clock under a bridge",
-    "a street sign that says 'NO PARKING'",
+    "a dog behind a car",
+    "a bench left of a bicycle",
     "a horse without legs",
+    "a street sign that says 'NO PARKING'",
     "two men in suits juggle seven oranges",
 )
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+WIDTH, ROW, MARGIN, LETTER = 440, 58, 16, 9.6
 STYLE = """
-body { font: 16px/1.3 sans-serif; color: #1a1a1a; margin: 12px 16px; }
-table { border-collapse: collapse; } th { color: #6b6b6b; font: 13px sans-serif; text-align: left; }
-td { padding: 7px 28px 7px 0; white-space: nowrap; }
-td + td { white-space: normal; } mark { padding: 2px 4px; border-radius: 3px; }
-mark small { font-size: 10px; } i { display: block; height: 9px; background: #fdae61; }
-i.easy { background: #6baed6; } div.bar { width: 400px; background: #e8e8e8; margin-bottom: 4px; }
+svg { font: 13px sans-serif; fill: #1a1a1a; } .panel { fill: #fff; stroke: #d8d8d8; }
+.prompt { font: 16px monospace; } .note { fill: #595959; } .bar { fill: #e4e4e4; }
+.raises, .easy { fill: #4a97d0; } .lowers, .hard { fill: #f59a3c; }
+@media (prefers-color-scheme: dark) {
+svg { fill: #f4f4f4; } .panel { fill: #131416; stroke: #444; } .note { fill: #b5b5b5; }
+.bar { fill: #333; } .raises { fill: #1d6aa8; } .lowers { fill: #a05500; } }
 """
-HEAD = "<th>how each phrase changes the predicted alignment<th>easier than N of 100 prompts"
 
 
-def page() -> str:
-    """Return the picture as HTML."""
+def draw_prompt(explanation, y: int) -> str:
+    """Return a prompt whose phrases are coloured by their effect."""
+    parts, x = [], float(MARGIN)
+    for text, change in explanation.pieces():
+        width = LETTER * len(text)
+        strength = explanation.strength(change or 0)
+        if strength:
+            kind = "raises" if strength > 0 else "lowers"
+            parts.append(
+                f'<rect class="{kind}" fill-opacity="{abs(strength):.2f}" x="{x - 2:.1f}" '
+                f'y="{y - 16}" width="{width + 4:.1f}" height="22" rx="3"/>'
+            )
+        if text.strip():
+            start = x + LETTER * (len(text) - len(text.lstrip()))
+            width = LETTER * len(text.strip())
+            parts.append(
+                f'<text class="prompt" x="{start:.1f}" y="{y}" textLength="{width:.1f}">'
+                f"{escape(text.strip())}</text>"
+            )
+        x += LETTER * len(text)
+    return "".join(parts)
+
+
+def draw() -> str:
+    """Return the picture."""
     verdicts = sorted(pqpp.verdict(PROMPTS), key=lambda verdict: -verdict.value)
     explained = pqpp.Predictor.from_pretrained("static").explain(
         [verdict.prompt for verdict in verdicts], "alignment"
     )
-    rows = "".join(
-        f"<tr><td>{explanation.as_html()}<td><div class=bar>"
-        f"<i class='{'' if 'hard' in verdict.level else 'easy'}' "
-        f"style='width:{verdict.easier_than_people:.0f}%'></i></div>"
-        f"{verdict.easier_than_people:.0f}: {escape(verdict.sentence)}"
-        for verdict, explanation in zip(verdicts, explained, strict=True)
+    height = ROW * len(verdicts) + 40
+    parts = [
+        f'<rect class="panel" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>'
+    ]
+    for number, (verdict, explanation) in enumerate(zip(verdicts, explained, strict=True)):
+        y = 30 + ROW * number
+        kind = "hard" if "hard" in verdict.level else "easy"
+        rank = verdict.easier_than_people
+        parts.append(draw_prompt(explanation, y))
+        parts.append(f'<rect class="bar" x="{MARGIN}" y="{y + 14}" width="60" height="8"/>')
+        parts.append(
+            f'<rect class="{kind}" x="{MARGIN}" y="{y + 14}" width="{0.6 * rank:.1f}" height="8"/>'
+        )
+        text = f"{rank:.0f}, {verdict.sentence}"
+        parts.append(f'<text x="{MARGIN + 68}" y="{y + 22}">{escape(text)}</text>')
+    legend = "easier than N of 100 prompts; blue raises, orange lowers it"
+    parts.append(f'<text class="note" x="{MARGIN}" y="{height - 14}">{legend}</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH}" height="{height}"><style>{STYLE}</style>{"".join(parts)}</svg>\n'
     )
-    return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><table>{HEAD}{rows}</table>"
-
-
-def draw(path: str) -> None:
-    """Draw the picture into a file."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)))
-    with tempfile.TemporaryDirectory() as folder:
-        html = Path(folder) / "page.html"
-        html.write_text(page(), encoding="utf-8")
-        how = ["--headless", "--no-sandbox", "--hide-scrollbars", "--force-device-scale-factor=1.5"]
-        how += ["--window-size=1050,480", f"--screenshot={Path(path).absolute()}"]
-        subprocess.run([browser, *how, html.as_uri()], check=True)
 
 
 if __name__ == "__main__":
-    draw(sys.argv[1])
+    Path(sys.argv[1]).write_text(draw(), encoding="utf-8")

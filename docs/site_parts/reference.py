@@ -1,7 +1,6 @@
 """Every public name: a page a package, from docstrings."""
 
 import ast
-import importlib
 import inspect
 from functools import cache
 
@@ -9,15 +8,12 @@ from site_parts.sources import ROOT
 
 _PACKAGES = (
     "pqpp_models",
-    "pqpp_backbones",
     "pqpp_datasets",
     "pqpp_metrics",
     "pqpp_feedback",
     "pqpp_engines",
     "pqpp_annotation",
     "pqpp_hub",
-    "pqpp_files",
-    "pqpp_cli",
 )
 
 
@@ -79,13 +75,13 @@ def public_names(module: str) -> list[str]:
 def _front_door() -> str:
     import pqpp
 
-    rows = []
-    for name, home in pqpp._HOMES.items():
-        doc = inspect.getdoc(getattr(importlib.import_module(home), name)) or ""
-        rows.append(f":py:obj:`~{home}.{name}`\n    {doc.splitlines()[0]}\n")
-    return "\n".join(
-        [_title("pqpp", "="), ".. automodule:: pqpp\n   :no-members:\n\nThe names:\n", *rows]
-    )
+    rows = [
+        f".. autoclass:: pqpp.{name}\n   :no-members:\n\n   Members: :py:obj:`~{home}.{name}`.\n"
+        if inspect.isclass(getattr(pqpp, name))
+        else f".. autofunction:: pqpp.{name}\n"
+        for name, home in pqpp._HOMES.items()
+    ]
+    return "\n".join([_title("pqpp", "="), ".. automodule:: pqpp\n   :no-members:\n", *rows])
 
 
 def _title(name: str, line: str) -> str:

@@ -1,4 +1,4 @@
-"""From raw files to the splits of a benchmark."""
+"""Build the splits of a benchmark from raw files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,17 +32,17 @@ class Outcome:
     """A benchmark that was built.
 
     Attributes:
-        splits: Split to its table, PQPP's identity columns and then one column per target; those
-            that got no prompt are left out.
-        generation: What came of the judgments, or None.
-        retrieval: What came of the runs, or None.
-        preferences: What came of the preferences, or None.
-        options: How it was built.
-        prompts: The identity columns of all prompts, in the order in which the files bring them.
+        splits: Split to its table: PQPP's identity columns, then one column per target; empty
+            splits are omitted.
+        generation: The results from judgments, or None.
+        retrieval: The results from runs, or None.
+        preferences: The results from preferences, or None.
+        options: The options of the build.
+        prompts: The identity columns of all prompts, in the order of the files.
         split_of: The split of each prompt.
-        targets: What the target columns are, which the tables' schemas tell too.
+        targets: Descriptions of the target columns, also in the tables' schemas.
         inputs: The files that it was built from.
-        warnings: What is odd about it, a line each: an empty split, a target without a value.
+        warnings: One line per problem, such as an empty split or a target without a value.
         notes: How the votes were read, a line each: the scale, what was left out.
     """
 
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def trust_lines(self) -> list[str]:
-        """How far the votes can be relied on, a line for judgments and one for preferences."""
+        """How reliable the votes are, a line for judgments and one for preferences."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
@@ -85,26 +85,25 @@ def build_benchmark(
 ) -> Outcome:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
-    A target column is `<model>_hbpp` (or `_rating`, `_score`, `_rate`, as the votes are put
-    together), `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null where one is.
+    A target column is `<model>_hbpp` (or `_rating`, `_score`, `_rate`, by the aggregation),
+    `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null if one is missing.
 
     Args:
-        judgments: A file, or several: tables of votes on images in any form that `options` tells.
-        runs: Results of retrievers, a file, several, or model to file: tables, or runs of TREC,
-            which have ids of prompts, whose texts stand in `options.prompts`, and whose model is
-            the name of the file if none is given. A higher score is better. Needs `relevance`.
-        relevance: Votes on the results: tables, or qrels of TREC, where grades above 0 are
+        judgments: One or several tables of votes on images, in a layout that `options` describes.
+        runs: Results of retrievers, higher scores first: one or several files, or a mapping of
+            model to file. TREC runs need the prompts' texts in `options.prompts`; the default
+            model is the name of the file. Needs `relevance`.
+        relevance: Votes on the results: tables, or TREC qrels, in which grades above 0 are
             relevant. An image without a vote is irrelevant.
-        options: How.
+        options: Options of the build.
         preferences: Which of two models' images of a prompt is better: a, b or tie, other words for
             them, or the chosen model's name.
         rankings: The rank of each model's image of a prompt, 1 for the best; read as the
             preferences between all pairs.
-        progress: Whether bars on standard error show how far it is.
+        progress: Show progress bars on standard error.
 
     Raises:
-        BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
-            has a value.
+        BenchmarkError: If there is no input, a file is invalid, or no target has a value.
 
     Example:
         >>> import pathlib, tempfile

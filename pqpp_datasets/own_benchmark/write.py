@@ -1,4 +1,4 @@
-"""Writing a benchmark as a folder that `load_dataset` takes, with its card and quality report."""
+"""Write a benchmark as a folder for `load_dataset`, with its card and quality report."""
 
 import hmac
 import math
@@ -125,24 +125,24 @@ def write_benchmark(
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
-    Beside the prompts with their scores, the subset `images` holds the images that were judged,
-    `votes` the votes and `preferences` the preferences, where such came (of both, the images of
-    preferences are `compared_images`).
+    Besides the prompts with their scores, the subset `images` has the rated images, `votes` the
+    votes and `preferences` the preferences, if there are any (with both, the images of preferences
+    are `compared_images`).
 
     Args:
         built: The benchmark.
-        folder: Where; a folder that is there already is replaced as a whole if it was written by
-            this function and holds nothing else, and refused otherwise.
-        name: For the card and the report.
-        keeping: What is kept and told; as `Extras()` if left out.
+        folder: The output. An existing folder is replaced if this function wrote it and it contains
+            nothing else; otherwise it is an error.
+        name: The name on the card and the report.
+        keeping: What to write besides the scores; default: `Extras()`.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
 
     Raises:
-        BenchmarkError: If the folder holds something else, or a file that the benchmark was built
-            from.
-        BenchmarkError: As of `split_images`.
+        BenchmarkError: If the folder contains something else, or a file that the benchmark was
+            built from.
+        BenchmarkError: As in `split_images`.
     """
     keeping = keeping or Extras()
     people = [names for names, _ in built.flagged_people]
@@ -213,9 +213,9 @@ def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
 
 
 def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
-    """Return a self-contained HTML page on how a benchmark came about.
+    """Return a self-contained HTML page on the quality of a benchmark.
 
-    It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand
+    It shows problems, the votes that count, their agreement and reliability, up to a thousand
     annotators with the reason for a flag or an exclusion, and a histogram of each target.
 
     Args:

@@ -1,16 +1,15 @@
-"""How probably rewrites of a prompt are better, in order, and why some are none.
+"""The probabilities that rewrites of a prompt are better, in order and equal in meaning.
 
-A predictor alone is gamed at once: leaving out words raises what it predicts, and word salad is
-predicted to do as well as a phrase. So a rewrite is ranked by the probability that it does better,
-times those that its words are in order and that it means the same; and none is accepted unless a
-model of entailment confirms that it does.
+A prediction alone is a bad criterion: leaving out words raises it, and word salad scores as well as
+a phrase. A rewrite is therefore ranked by the probability that it does better, times those that its
+words are in order and that it means the same, and accepted only if an entailment model confirms the
+meaning.
 
-In the first of them counts what the predictor does not know of the two prompts, and not the chance
-in votes and images, which is most of a prediction's deviation and the same for any prompt. How much
-of their errors two like prompts share stands in `likeness.json`; `benchmarks/rewriting.md` tells
-how that was measured inside the train split of PQPP: residuals of a kernel ridge fitted without
-both captions of a pair, by the pair's cosine. Chance is not shared, so what the most alike share is
-the part of the variance that is no chance.
+The first probability ignores chance in votes and images, which is most of a prediction's deviation
+and equal for all prompts. `likeness.json` has the share of errors that two similar prompts have in
+common, measured inside PQPP's train split (`benchmarks/rewriting.md`): residuals of a kernel ridge
+fitted without both captions of a pair, by the pair's cosine. Chance is not shared, so the share of
+the most similar pairs is the part of the variance that is not chance.
 """
 
 from collections.abc import Sequence
@@ -50,20 +49,20 @@ _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "pho
 
 
 class RewriteVerdict(NamedTuple):
-    """What was found of a candidate.
+    """The assessment of a candidate.
 
     Attributes:
         prompt: The candidate.
-        accepted: Whether it may stand for the original: a model of entailment has confirmed it.
-        reason: Why not; empty where it is accepted.
-        worth: What it is ranked by, from 0 to 1: the probabilities that it is better, that it is in
-            order and that it means the same, multiplied. 0 where it is refused.
-        predicted: What is predicted of it.
-        gain: That less what is predicted of the original.
-        probability: That the gain to be expected is over the margin; None for a target
+        accepted: Whether it may replace the original, confirmed by an entailment model.
+        reason: Why not; empty if accepted.
+        worth: The score for ranking, from 0 to 1: the product of the probabilities that it is
+            better, in order and equal in meaning. 0 if refused.
+        predicted: Its prediction.
+        gain: Its prediction minus that of the original.
+        probability: Probability that the expected gain is above the margin; None for a target
             without a deviation, like `alignment`.
         similarity: The cosine of both prompts in the encoder's space.
-        in_order: The probability that its words are in an English order.
+        in_order: Probability that its words are in an English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
         beside: The gain of `mean_hbpp`, or of `alignment` where `mean_hbpp` is judged by; None
@@ -88,13 +87,12 @@ class RewriteVerdict(NamedTuple):
 
 
 class Judge:
-    """Ranks rewrites by how probably they do better, read well and say the same.
+    """A ranker of rewrites by the probability that they do better, read well and mean the same.
 
-    What is read of the prompts decides: a request ("please draw me") is no part of the meaning.
-    Numbers of things have to be the same, and so has whether anything is negated. Without a model
-    of entailment the meaning is told by an encoder: by the angle between both prompts, and by the
-    phrases of the original that are lost, each of which halves it. It does not see who does what to
-    whom, so that candidates are ranked then, and none is accepted.
+    Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers of
+    things and negations must be the same. Without an entailment model, an encoder measures the
+    meaning: by the angle between both prompts, halved for each lost phrase of the original. It does
+    not see who does what to whom, so candidates are then ranked, and none is accepted.
 
     Args:
         target: The target that shall become better. As `mean_hbpp` or `mean_p10`; rewrites for one
@@ -109,8 +107,8 @@ class Judge:
             own space, or static's). A folder or OWNER/NAME.
 
     Raises:
-        EngineError: A confidence above .5 is asked for and the target has no deviation.
-        ModelError: A model cannot be had.
+        EngineError: The confidence is above .5 and the target has no deviation.
+        ModelError: A model cannot be loaded.
 
     Example:
         >>> judge = Judge("mean_hbpp")
@@ -196,7 +194,7 @@ class Judge:
         return verdicts
 
     def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
-        """Judge the candidates, and put them in order of their `worth`; refused ones come last.
+        """Assess the candidates and sort them by `worth`, refused ones last.
 
         Example:
             >>> ranked = Judge().rank("a couch dog on", ["a couch", "a dog on a couch"])

@@ -7,22 +7,23 @@ from pqpp_engines.rewrite.judge import SAME, Judge
 
 
 def reward(target: str = "alignment", **options: Any) -> Callable[..., list[float]]:
-    """Return a function that tells how much rewrites of prompts are worth, for reinforcement.
+    """Return a reward function for training a model that rewrites prompts.
 
-    A predictor alone is gamed at once, so the reward is what `Judge` ranks by: the probabilities
-    that a rewrite does better, is in order and means the same, multiplied. What is refused (numbers
-    or a negation changed, a heap of words, what nobody can read) gets 0, the prompt itself .5 times
-    the probability that it is in order. Without a model of entailment who does what to whom is not
-    seen, and a long training may find that out: name one by `entailment`.
+    The reward is the score by which `Judge` ranks rewrites: the product of the probabilities that
+    the rewrite does better, that its words are in order and that it means the same. A rewrite that
+    changes numbers or a negation, is a heap of words or cannot be read gets 0; the prompt itself
+    gets .5 times the probability that it is in order. Without `entailment`, the reward does not see
+    who does what to whom, and a long training may exploit that.
 
     Args:
-        target: The target that shall become better.
-        **options: Further arguments of `Judge`, as `predictor` and `entailment`.
+        target: The target to improve.
+        **options: Further arguments of `Judge`, such as `predictor` and `entailment`.
 
     Returns:
-        A function of `prompts` and `completions`, texts or lists of messages of which the last one
-        counts, to floats from 0 to 1, one a completion. Where the prompts tell a model what to do,
-        a column `original` of the data set has what is to be rewritten. Other columns are ignored.
+        A function of `prompts` and `completions` that returns one float from 0 to 1 per completion.
+        Both are texts, or lists of messages, of which the last one counts. If the prompts are
+        instructions, a column `original` of the dataset has the prompts to rewrite. Other columns
+        are ignored.
 
     Raises:
         EngineError: As `Judge`.

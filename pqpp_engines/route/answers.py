@@ -1,6 +1,6 @@
-"""Answers of the routes' functions: in batches and threads, each failure a row, all kept in a log.
+"""Answers of the routes' functions: in batches and threads, with failures as rows, in a log.
 
-The log is what a killed job goes on from: a prompt that it has an answer to is not asked again.
+A killed job continues from the log: prompts with an answer in it are not called again.
 """
 
 import contextlib
@@ -24,13 +24,14 @@ _BEYOND = "not requested: over the budget"
 
 
 class Decision(NamedTuple):
-    """Where a prompt goes.
+    """The chosen route of a prompt.
 
     Attributes:
         route: The name of the route.
         worth: Route to the lower bound of its quality in units of utility.
-        cost: Of the chosen route.
-        out_of_domain: Whether nothing is known of the prompt, which sends it to the dearest route.
+        cost: Cost of the chosen route.
+        out_of_domain: Whether the predictor cannot read the prompt, which sends it to the most
+            expensive route.
         reason: Why, in a few words.
     """
 
@@ -43,12 +44,12 @@ class Decision(NamedTuple):
 
 @dataclass
 class RoutedAnswer:
-    """What came back for a prompt.
+    """The answer to a prompt.
 
     Attributes:
-        result: What the route's function returned; None where every route has failed.
-        route: The route that answered; None where none did.
-        failed: Routes that were asked before and failed, with the reason.
+        result: What the route's function returned; None if every route failed.
+        route: The route that answered; None if none did.
+        failed: Routes that failed before, with the reason.
     """
 
     result: Any
@@ -57,7 +58,7 @@ class RoutedAnswer:
 
     @property
     def error(self) -> str | None:
-        """Why there is no answer; None where there is one."""
+        """Why there is no answer; None if there is one."""
         if self.route is not None:
             return None
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())

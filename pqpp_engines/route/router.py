@@ -1,4 +1,4 @@
-"""A router: made from routes, a rule and a user's own prompts, kept in a small folder."""
+"""A router, fitted to routes, a rule and a user's own prompts, in a small folder."""
 
 import json
 import os
@@ -33,18 +33,18 @@ _OFF = 0.02
 
 
 class Router:
-    """Chooses a model for each prompt; see `Router.fit`.
+    """A model chooser for prompts; see `Router.fit`.
 
     Attributes:
-        routes: What is chosen among.
-        rule: By what.
-        price: What a unit of cost is held to be worth, found on the calibration prompts.
-        shares: Route to the share of calibration prompts that it got.
-        prompts: How many calibration prompts there were.
+        routes: The models to choose from.
+        rule: The rule of the choice.
+        price: The value of a unit of cost, found on the calibration prompts.
+        shares: Route to its share of the calibration prompts.
+        prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
-        predictor_name: By which it was loaded.
-        revision: Of the predictor on the Hub.
-        account: What `route` has spent so far where it keeps no log.
+        predictor_name: The name that it was loaded by.
+        revision: Revision of the predictor on the Hub.
+        account: What `route` has spent so far, if there is no log.
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class Router:
         predictor: str = DEFAULT_PREDICTOR,
         revision: str | None = None,
     ) -> Self:
-        """Find the price at which a user's own prompts keep to the rule.
+        """Find the price at which a user's own prompts keep the rule.
 
         Args:
-            routes: Two or more; a share is of two.
+            routes: Two or more; exactly two for a share.
             rule: The budget, share or floor.
-            calibration: Prompts such as the router will see, at least 30, without answers.
-            predictor: What predicts the routes' targets: a name, a folder, OWNER/NAME, or itself.
-            revision: Of a predictor on the Hub.
+            calibration: At least 30 prompts like those to route, without answers.
+            predictor: A predictor of the routes' targets, its name, folder or OWNER/NAME.
+            revision: Revision of a predictor on the Hub.
 
         Raises:
-            EngineError: As `check_routes`; there are too few prompts, or they cannot keep to the
+            EngineError: As `check_routes`; or there are too few prompts, or they cannot keep the
                 rule.
-            PredictorError: A target is not predicted.
+            PredictorError: The predictor has no such target.
 
         Example:
             >>> routes = [Route("glide", "glide_hbpp", cost=1), Route("sdxl", "sdxl_hbpp", cost=4)]
@@ -116,18 +116,17 @@ class Router:
         return router
 
     def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
-        """Choose a route for each prompt; a blank one goes to the dearest, as `ood` ones do.
+        """Choose a route for each prompt; unreadable ones go to the most expensive.
 
-        Without an account the price alone decides: budget and share are kept as far as these
-        prompts are like those of calibration. Where 200 or more come and the share of a route is
-        more than 2 points from that of the calibration prompts, by more than chance, a warning says
-        so: these prompts are others.
+        Without an account the price alone decides, so budget and share are kept only if the prompts
+        are like those of the calibration. A warning says if, among 200 or more, the share of a
+        route differs from the calibration by more than 2 points and more than chance.
 
         Args:
             prompts: As for `Predictor.predict`.
-            account: What was spent before. The rule is kept with it, whatever prompts come, and
-                these prompts are entered. Prompts that come together share what there is to spend
-                best; of prompts that come one by one the first go to the cheapest route.
+            account: What was spent before. With it, the rule is kept for any prompts, and these
+                prompts are added to it. Pass prompts together to spend best; the first of single
+                prompts go to the cheapest route.
 
         Example:
             >>> routes = [Route("glide", "glide_hbpp", 1), Route("sdxl", "sdxl_hbpp", 4)]
@@ -167,31 +166,30 @@ class Router:
         workers: int = 1,
         progress: bool = False,
     ) -> list[RoutedAnswer]:
-        """Ask the chosen route's function for each prompt, and the next best where one fails.
+        """Call the chosen route's function for each prompt, and the next best if one fails.
 
-        A prompt for which every route fails is a row that says so; no answer is lost for it. A
-        budget is hard, over all runs with one log: `account`, or what the log tells, holds what was
-        spent. A call that fails, or that a kill has cut, may have been paid and counts as such; a
-        call beyond the budget is not made.
+        If every route fails for a prompt, its answer has the error. A budget is hard over all runs
+        with one log. Calls that fail or are killed may have been paid, and count; a call beyond the
+        budget is not made.
 
         Args:
             prompts: As for `Predictor.predict`.
-            functions: Route to a function from a prompt to an answer; with `batch_size` from a list
-                of prompts to as many answers, of which an `Exception` is a failure of its prompt.
-            log: A file of JSON lines, two a call: the decision and who is asked before it; after it
-                the answer, as JSON or an image beside it, or what failed. A run that finds answers
-                of this router in it asks for the others alone, in a job that was killed for
-                instance.
-            log_prompts: Whether the log holds the prompts; their SHA-256 alone if not.
-            batch_size: The most prompts of a call. A batch that fails is asked one by one.
-            workers: Calls at a time, in threads.
-            progress: Whether a bar is shown.
+            functions: Route to a function of a prompt that returns an answer; with `batch_size`, of
+                a list of prompts that returns a list of answers, in which an `Exception` marks a
+                failed prompt.
+            log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
+                an image file) or the failure after it. A later run with the same log requests only
+                the missing answers.
+            log_prompts: Whether the log contains the prompts, or only their SHA-256.
+            batch_size: The most prompts per call. Prompts of a failed batch are called one by one.
+            workers: Number of calls at once, in threads.
+            progress: Show a progress bar.
 
         Returns:
-            One a prompt, in their order.
+            One answer per prompt, in their order.
 
         Raises:
-            EngineError: A route has no function, or the log is no log.
+            EngineError: A route has no function, or the log is not one of this router.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
@@ -231,7 +229,7 @@ class Router:
         """Load a router from a folder or a repository of the Hub.
 
         Raises:
-            EngineError: It holds no router, or one that is damaged.
+            EngineError: There is no router, or it is damaged.
         """
         folder = expand(name_or_path)
         if not folder.is_dir():

@@ -31,11 +31,11 @@ class Route:
     """A model that can answer, a generator or a retriever.
 
     Attributes:
-        name: What the user calls it.
+        name: The user's name for it.
         target: The column that predicts its quality, like `sdxl_hbpp` or `clip_p10`.
-        cost: Of one answer, at least 0, in a unit of the user's.
-        utility: What one unit of the target is worth; 1 where all targets have one unit. To choose
-            between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1) it must be stated.
+        cost: Cost of one answer, at least 0, in any unit.
+        utility: Value of one unit of the target; 1 if all targets have the same unit. Required to
+            choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1).
     """
 
     name: str

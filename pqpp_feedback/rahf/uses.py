@@ -1,4 +1,4 @@
-"""What feedback is good for (RichHF paper, section 5): repairing images, choosing among them."""
+"""Uses of feedback (RichHF paper, section 5): repair images, choose the best."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,12 +24,12 @@ class Inpainted:
     """An image before and after.
 
     Attributes:
-        image: The kept image: the best candidate, or the original where none is better.
-        mask: What was painted anew, 255 where so.
-        candidates: All candidates; outside the mask each is the original, to the bit.
+        image: The best candidate, or the original if none is better.
+        mask: The repainted region, 255 inside.
+        candidates: All candidates; outside the mask each equals the original.
         scores: The predicted score of each candidate.
-        original_score: That of the original.
-        best: The number of the kept candidate; -1 if the original was kept.
+        original_score: The predicted score of the original.
+        best: The number of the best candidate; -1 for the original.
     """
 
     image: Any
@@ -54,21 +54,21 @@ def inpaint(
     keep_original: bool = True,
     **options: Any,
 ) -> Inpainted:
-    """Paint the marked regions of an image anew, several times, and keep the best.
+    """Repaint the marked regions of an image several times, and return the best.
 
     Args:
-        pipe: An inpainting pipeline of diffusers: called with `prompt`, `image`, `mask_image`.
-        feedback: Marks the regions and chooses.
-        image: What `open_image` takes.
-        prompt: What the image was generated from.
-        candidates: How many are painted.
-        heatmap: Which heatmap becomes the mask.
-        score: Which score chooses.
-        threshold: From which value on a pixel is painted anew.
-        dilation: A rim around that, in parts of the longer side.
-        seed: Of the candidates: the n-th one uses `seed + n`.
+        pipe: An inpainting pipeline of diffusers, called with `prompt`, `image`, `mask_image`.
+        feedback: The model that marks the regions and scores the candidates.
+        image: An image as for `open_image`.
+        prompt: The prompt of the image.
+        candidates: Number of candidates.
+        heatmap: The heatmap that becomes the mask.
+        score: The score that chooses.
+        threshold: Least value of a pixel in the mask.
+        dilation: Width of a rim around the mask, in parts of the longer side.
+        seed: Seed of the candidates: the n-th one uses `seed + n`.
         keep_original: Keep the original if no candidate is better.
-        **options: For the pipeline, like `num_inference_steps`.
+        **options: Options of the pipeline, like `num_inference_steps`.
     """
     original = open_image(image)
     judged = feedback.judge([original], [prompt])[0]
@@ -95,16 +95,16 @@ def heatmap_to_mask(
     threshold: float = 0.3,
     dilation: float = 0.03,
 ) -> Any:
-    """Return the mask of what is to be painted anew: where a heatmap is high, and a rim around it.
+    """Return the mask to repaint: the high values of a heatmap, and a rim around them.
 
     Args:
         heatmap: `(height, width)` in 0 .. 1.
         size: Width and height of the mask.
-        threshold: From which value on a pixel is masked.
+        threshold: Least value of a masked pixel.
         dilation: Width of the rim in parts of the longer side.
 
     Returns:
-        A grey image of PIL: 255 where masked, 0 elsewhere.
+        A grey PIL image: 255 for masked pixels, 0 elsewhere.
     """
     values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
     values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
@@ -115,9 +115,10 @@ def heatmap_to_mask(
 
 
 def paste(original: Any, painted: Any, mask: Any) -> Any:
-    """Return the original with what was painted where the mask is set, and only there.
+    """Return the original with the painted pixels inside the mask only.
 
-    A pipeline's own output differs outside the mask too: its autoencoder changes every pixel.
+    A pipeline's own output also differs outside the mask, because its autoencoder changes every
+    pixel.
     """
     painted = painted.convert("RGB").resize(original.size, Image.Resampling.LANCZOS)
     return Image.composite(painted, original, mask)
@@ -125,7 +126,7 @@ def paste(original: Any, painted: Any, mask: Any) -> Any:
 
 @dataclass(frozen=True)
 class Selected:
-    """The best image of a prompt, as it came, among how many candidates."""
+    """The best image of a prompt, unchanged, and the number of candidates."""
 
     prompt: str
     image: Any
@@ -142,10 +143,10 @@ def select_best(
     """Keep the best image of each prompt, if it is good enough.
 
     Args:
-        feedback: The judge.
-        candidates: Prompts with their images, of any form that `open_image` takes.
+        feedback: The model that scores.
+        candidates: Prompts with their images, as for `open_image`.
         score: The score that chooses.
-        threshold: An image is kept from this score on.
+        threshold: Least score of a selected image.
     """
     for prompt, images in candidates:
         judged = feedback.judge(list(images), [prompt] * len(images))
@@ -157,8 +158,7 @@ def select_best(
 def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:
     """Write selected images as a folder that `load_dataset("imagefolder", data_dir=...)` reads.
 
-    It has a PNG file an image and `metadata.jsonl` (`file_name`, `prompt`, scores), and appears
-    when it is complete.
+    It has one PNG file per image and `metadata.jsonl` (`file_name`, `prompt`, scores).
 
     Raises:
         FeedbackError: The folder exists, nothing was selected, or an image cannot be read.

@@ -17,7 +17,7 @@ _FIT_INT8 = 127 // 2
 
 
 def image_relevance(labels: Values, ties: str = "mean") -> Floats:
-    """Relevance of each image: the mean of the votes that form the majority.
+    """Return the relevance of each image: the mean of the votes that form the majority.
 
     Votes fall into two high-level categories, at least somewhat relevant (2, 1) and not
     acceptable (0, -1). The category with more votes wins, the other votes are outliers, and the
@@ -25,10 +25,10 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
 
     Args:
         labels: Votes, shape (images, annotators): 2 high relevance, 1 low relevance, 0 no
-            relevance, -1 unrealistic, NaN where an annotator did not vote.
-        ties: What an even split does. "mean" (default): there is no majority, so no vote is an
-            outlier and all are averaged. "positive": the relevant side wins, as in the code
-            published with the paper. "negative": the other side wins.
+            relevance, -1 unrealistic, NaN if an annotator did not vote.
+        ties: How to treat an even split. "mean" (default): average all votes, since there is no
+            majority. "positive": the relevant side wins, as in the paper's code. "negative": the
+            other side wins.
 
     Returns:
         numpy float64 array (images,), each in [-1, 2]; NaN for an image without votes.
@@ -71,21 +71,20 @@ def hbpp(
     prompt_ids: Values,
     ties: str = "mean",
 ) -> tuple[NDArray[Any], Floats]:
-    """Human-based prompt performance: the mean relevance of a prompt's generated images.
+    """Return human-based prompt performance: the mean relevance of each prompt's images.
 
-    PQPP, section 3.1. Images without votes are left out of their prompt's mean. Whose votes count
-    by the paper's rules says `pqpp build`.
+    PQPP, section 3.1. Images without votes are left out of the mean. `pqpp build` also filters
+    annotators by the paper's rules.
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
-        prompt_ids: The prompt of each image, shape (images,), strings, integers of any size or
-            UUIDs; the rows of a prompt need not be adjacent.
+        prompt_ids: The prompt of each image, shape (images,), strings, integers of
+            any size or UUIDs, in any order.
         ties: As for `image_relevance`.
 
     Returns:
         The prompt ids (numpy array) in order of first appearance, and their scores, numpy
-        float64 (prompts,), each in [-1, 2]; NaN for a prompt none of whose images has a vote
-        that counts.
+        float64 (prompts,), each in [-1, 2]; NaN for a prompt without votes.
 
     Example:
         >>> ids, scores = hbpp([[2, 2, 1], [0, 0, 2], [1, 1, 1]], ["a", "b", "a"])
@@ -113,17 +112,16 @@ CONQA_RULES = ("unanimous", "majority", "three_votes", "any")
 
 
 def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]:
-    """Whether each image is relevant, from its workers' votes.
+    """Return whether each image is relevant, from its workers' votes.
 
     ConQA (Rodriguez et al., ECIR 2024), sections 4 and 5. The paper calls an image relevant
     "only if three MTurkers deem it relevant", of three to twelve who voted.
 
     Args:
         votes: Counts, shape (images, 3): votes for relevant, non-relevant and unsure.
-        rule: "unanimous" (default) all votes say relevant, which on the published votes gives
-            22.5 relevant images a query, the nearest to the paper's 24.2; "majority" more than
-            half of all votes say so; "three_votes" at least three do, whatever others say;
-            "any" at least one does.
+        rule: "unanimous" (default): all votes say relevant, which on the published votes gives
+            22.5 relevant images per query, closest to the paper's 24.2; "majority": more than
+            half do; "three_votes": at least three do; "any": at least one does.
 
     Returns:
         numpy int64 array (images,), 1 relevant, 0 not; 0 for an image without votes.

@@ -1,4 +1,4 @@
-"""Several annotators' feedback on one image as one: RichHF's scores, keywords and marked points."""
+"""Consolidate several annotators' feedback on one image: scores, keywords and marked points."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ def richhf_consolidation(
     the heatmaps of the annotators are averaged.
 
     Args:
-        scores: Scores, shape (annotators, kinds of score), NaN where one was not given.
+        scores: Shape (annotators, kinds of score), NaN if missing.
         keyword_labels: Labels of the prompt's tokens, shape (annotators, tokens): 0 misaligned,
             1 aligned.
         points: For each annotator the marked points, a sequence of [row, column] in pixels; may
             be empty.
-        height: Of the image, in pixels.
-        width: The same.
-        ties: Label of a token with as many votes for either: "aligned" (default: no majority
-            calls it misaligned) or "misaligned". Three annotators never tie.
+        height: Height of the image in pixels.
+        width: Width of the image in pixels.
+        ties: Label of a token with an even split: "aligned" (default) or "misaligned".
 
     Returns:
         dict: "scores", float64 (kinds,), NaN for a kind without any; "keyword_labels", int64
@@ -73,7 +72,7 @@ def richhf_consolidation(
 
 
 def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np.int64]:
-    """The most frequent label of each token.
+    """Return the most frequent label of each token.
 
     RichHF, section 3.2.
 
@@ -98,16 +97,16 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
 
 
 def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
-    """Heatmap of the points that several annotators marked.
+    """Return the heatmap of the points that several annotators marked.
 
-    RichHF, sections 3.1 and 3.2: a point stands for a disk of radius height / 20; disks of one
+    RichHF, sections 3.1 and 3.2: a point becomes a disk of radius height / 20; disks of one
     annotator form a region, and the regions of all are averaged. A pixel belongs to a disk if
     its centre, at whole coordinates, is within the radius.
 
     Args:
         points: For each annotator a sequence of [row, column] in pixels, fractions allowed.
-        height: Of the image, in pixels.
-        width: The same.
+        height: Height of the image in pixels.
+        width: Width of the image in pixels.
 
     Returns:
         numpy float64 array (height, width), each in [0, 1].

@@ -1,10 +1,10 @@
-"""How well predicted performance agrees with the true one, over queries or prompts.
+"""How well predicted performance agrees with true performance, over queries or prompts.
 
 PQPP, section 3.3. Predictions and references are any finite numbers, shape (n,), at least two. Each
 result has `.statistic`, `.pvalue` (two-sided, against no association), `.interval(confidence)` and
 `.n`, and is a mapping of the same. The interval is computed when it is read. `interval` is
-"influence" (default), on the scale of Fisher's z with each pair's influence on it, which assumes no
-distribution; or "none". How often it covers the true value is in benchmarks/calibration.md.
+"influence" (default), from each pair's influence on Fisher's z, without assuming a distribution; or
+"none". Its coverage is measured in benchmarks/calibration.md.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pqpp_metrics.functional._result import Result
 
 
 def student_t_p_value(r: float, n: int) -> float:
-    """Two-sided p-value of a correlation by Student's t-test with n - 2 degrees of freedom.
+    """Return the two-sided p-value of a correlation, by Student's t-test.
 
-    The test of PQPP, section 3.3. For Pearson's r of bivariate normal data it is exact, and the
-    same as that of `scipy.stats.pearsonr`.
+    With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
+    bivariate normal data, and equal to that of `scipy.stats.pearsonr`.
 
     Args:
         r: The correlation.
         n: The number of pairs, at least 2.
 
     Returns:
-        The p-value as float, in [0, 1]; NaN for a NaN correlation. Two pairs always lie on a
-        line, which is no evidence: 1.0.
+        The p-value in [0, 1]; NaN for a NaN correlation, 1.0 for two pairs, which are always on a
+        line.
 
     Example:
         >>> round(student_t_p_value(0.5, 20), 4)
@@ -55,18 +55,18 @@ def student_t_p_value(r: float, n: int) -> float:
 def pearson_qpp(
     predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
 ) -> Result:
-    """Pearson correlation between predicted and true performance.
+    """Return the Pearson correlation between predicted and true performance.
 
     PQPP, section 3.3. The p-value is that of Student's t-test.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default: what leaving a pair out changes) or "none".
+        interval: "influence" (default: the effect of leaving a pair out) or "none".
 
     Returns:
         `Result` with "pearson_qpp" in [-1, 1], "p_value", "ci_low", "ci_high", "n". A constant
         input has no correlation: the value, p and interval are NaN. With fewer than 4 pairs the
-        interval is NaN. It is [-1, 1] where all pairs but one are constant on a side.
+        interval is NaN. It is [-1, 1] if all pairs but one are constant on one side.
 
     Example:
         >>> result = pearson_qpp([1, 2, 3, 4], [1, 3, 2, 4])
@@ -91,15 +91,15 @@ def spearman_qpp(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> Result:
-    """Spearman rank correlation between predicted and true performance.
+    """Return the Spearman rank correlation between predicted and true performance.
 
-    Pearson's r of the ranks, ties sharing the mean of theirs. The p-value is Student's
-    t-test, as that of `scipy.stats.spearmanr`.
+    Pearson's r of the ranks; ties share their mean rank. The p-value is that of Student's t-test,
+    as in `scipy.stats.spearmanr`.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        tie_tolerance: Neighbouring values whose difference is at most this share of the range are
-            ties, because float noise is no order; 0: only equal values are.
+        tie_tolerance: Neighbouring values that differ by at most this share of the range are ties,
+            which removes float noise; 0: only equal values are.
         interval: "influence" (default) or "none".
 
     Returns:
@@ -126,15 +126,15 @@ def kendall_qpp(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> Result:
-    """Kendall rank correlation tau-b between predicted and true performance.
+    """Return the Kendall rank correlation tau-b between predicted and true performance.
 
     PQPP, section 3.3. Pairs tied on one side count for neither order (tau-b). The p-value is
     that of `scipy.stats.kendalltau`: exact for small inputs without ties, else normal.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        tie_tolerance: Neighbouring values whose difference is at most this share of the range are
-            ties, because float noise is no order; 0: only equal values are.
+        tie_tolerance: Neighbouring values that differ by at most this share of the range are ties,
+            which removes float noise; 0: only equal values are.
         interval: "influence" (default) or "none".
 
     Returns:

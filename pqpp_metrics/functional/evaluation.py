@@ -33,27 +33,26 @@ def evaluate_rankings(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> dict[str, Floats]:
-    """Several measures of the same rankings: the documents of a query are sorted once for all.
+    """Compute several measures of the same rankings, sorting the documents of a query once.
 
-    A measure is called as in ir_measures or trec_eval, in any case: `ndcg@10` `ndcg_cut_10`,
-    `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`; or as
-    its function here. Brackets hold options and rules of its own: `P(rel=2)@5`,
-    `ndcg(gains={1: 1, 2: 5})@10`.
+    Measures are named as in ir_measures or trec_eval, in upper or lower case: `ndcg@10`
+    `ndcg_cut_10`, `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`;
+    or as its function here. Brackets contain options: `P(rel=2)@5`, `ndcg(gains={1: 1, 2: 5})@10`.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
-        relevance: Same shape, grades; NaN or -1 where there is no judgment, which
-            counts as not relevant.
-        measures: Names, a list or one text with commas.
-        unretrieved: Relevance of documents that were not retrieved, NaN filling up rows.
+        relevance: Same shape, grades; NaN or -1 without a judgment, which counts as not
+            relevant.
+        measures: Names, as a list or one text with commas.
+        unretrieved: Relevance of documents that were not retrieved; NaN pads rows.
 
     Returns:
-        dict of measure, as it was called, to float64 numpy array (queries,).
+        dict of measure, as named in the call, to float64 numpy array (queries,).
 
     Raises:
-        MetricInputError: an unknown measure, with those that are like it; what a measure refuses.
+        MetricInputError: an unknown measure, or input that a measure does not accept.
 
     Example:
         >>> ranked = {"scores": [[3, 2, 1]], "relevance": [[0, 2, 1]]}
@@ -68,21 +67,21 @@ def evaluate_rankings(
 def mean_intervals(
     values: Mapping[str, Values], confidence: float = 0.95
 ) -> dict[str, dict[str, float]]:
-    """Means over queries with intervals.
+    """Return means over queries with intervals.
 
-    Of hits and misses, values that are all 0 or 1, the interval is Wilson's (Journal of the
-    American Statistical Association 22, 1927). Else it is Student's t interval of the values
-    without their skewness, by the transformation of Hall (Journal of the Royal Statistical Society
-    B 54, 1992), with the degrees of freedom of their spread. It assumes independent queries and no
-    distribution. benchmarks/calibration.md has how often it covers the mean, beside other ways.
+    If all values are 0 or 1, the interval is Wilson's (Journal of the American Statistical
+    Association 22, 1927). Otherwise it is Student's t interval of the values without skewness, by
+    the transformation of Hall (Journal of the Royal Statistical Society B 54, 1992), with the
+    degrees of freedom of their spread. It assumes independent queries and no distribution. Its
+    coverage is measured in benchmarks/calibration.md.
 
     Args:
         values: Measure to values, (queries,), as `evaluate_rankings` returns them.
         confidence: Level of the intervals, between 0 and 1.
 
     Returns:
-        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". Where
-        all values lie in [0, 1], as those of all measures here do, so does the interval.
+        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". If all
+        values are in [0, 1], as for all measures here, so is the interval.
 
     Example:
         >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
@@ -124,31 +123,31 @@ def compare_means(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Whether runs differ in their means over the same queries: all pairs, in every measure.
+    """Test whether runs differ in their means over the same queries: all pairs, in every measure.
 
-    A permutation test of the paired differences: were two runs alike, swapping their values of a
-    query would change nothing (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses",
-    2005, chapter 3). For runs of the same mean that are not alike it holds for many queries, as
-    Student's t does. Holm's correction is over all tests of the table.
+    A permutation test of the paired differences: if two runs were alike, swapping their values of
+    a query would change nothing (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses",
+    2005, chapter 3). For runs with equal means that are not alike it is valid for many
+    queries, as Student's t is. Holm's correction covers all tests of the table.
 
     Args:
-        runs: Run to what `evaluate_rankings` returned for it: the same measures and queries in the
+        runs: Run to the result of `evaluate_rankings`, with the same measures and queries in the
             same order.
-        permutations: How many swaps to draw.
+        permutations: Number of random swaps.
         alpha: Level of the rejections, between 0 and 1.
         confidence: Level of the intervals, between 0 and 1.
         seed: An integer of at least 0.
 
     Returns:
-        list of dicts, a pair of runs and a measure each: "measure", "run", "other_run",
+        list of dicts, one per pair of runs and measure: "measure", "run", "other_run",
         "difference" of the means (first minus second), "ci_low", "ci_high", its interval by the
-        same swaps (NaN for a single query, infinite where so few set no bound), "p_value"
-        (two-sided, never 0; 1 where the runs are equal), "adjusted" by `holm`, "rejected", "n",
-        "largest_share", the largest share of one query in the variance of the difference, and
-        "warning", what speaks against the p-value, "" for nothing.
+        same swaps (NaN for a single query, infinite for a few), "p_value" (two-sided, never 0; 1 if
+        the runs are equal), "adjusted" by `holm`, "rejected", "n", "largest_share", the largest
+        share of one query in the variance of the difference, and "warning", a reason to doubt the
+        p-value, or "".
 
     Raises:
-        MetricInputError: fewer than two runs, or of other measures or queries.
+        MetricInputError: fewer than two runs, or runs with other measures or queries.
 
     Example:
         >>> a, b = {"rr": [1, 0.5, 1, 1, 0.5, 1]}, {"rr": [0.5, 0.2, 0.5, 0.3, 0.2, 0.5]}

@@ -15,10 +15,10 @@ _SUFFIX = "_0"
 
 
 def prompt_tokens(prompt: str) -> list[str]:
-    r"""The tokens of a prompt that RichHF's labels are given for.
+    r"""Return the tokens of a prompt that RichHF labels.
 
     Args:
-        prompt: Split at `,.?!":;` and the plain space, and at no other blank.
+        prompt: Split at `,.?!":;` and the plain space, not at other blanks.
 
     Returns:
         List of tokens, none empty, in order.
@@ -31,14 +31,14 @@ def prompt_tokens(prompt: str) -> list[str]:
 
 
 def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
-    """Precision, recall and F1 of misaligned keywords, over the tokens of all samples.
+    """Return precision, recall and F1 of misaligned keywords, over the tokens of all samples.
 
-    RichHF (Liang et al., CVPR 2024), section 5.1. A sample is given either as labels or as text:
+    RichHF (Liang et al., CVPR 2024), section 5.1. A sample is either labels or text:
 
-    - labels, one for each token of the prompt: 0 misaligned, 1 aligned; compared place by place;
+    - labels, one for each token of the prompt: 0 misaligned, 1 aligned; compared by position;
     - the prompt, with the suffix `_0` after each misaligned token, as the paper's model writes
-      it; tokens are what is left between spaces and `,.?!":;`. Because a model may also change
-      words, the misaligned tokens are compared as a bag: one hit for each that both sides mark.
+      it; tokens are split at spaces and `,.?!":;`. Because a model may also change words, the
+      misaligned tokens are compared as a bag: one hit for each that both sides mark.
 
     Args:
         predictions: One sample each: a sequence of labels, or a string.
@@ -46,8 +46,8 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
 
     Returns:
         dict: "keyword_f1", "precision", "recall", each in [0, 1]; "n_predicted", "n_marked" and
-        "n_hits", misaligned tokens predicted, marked, and both. Precision is NaN where nothing
-        is predicted, recall where nothing is marked, F1 where neither is.
+        "n_hits", misaligned tokens predicted, marked, and both. Precision is NaN if nothing is
+        predicted, recall if nothing is marked, F1 if both are.
 
     Example:
         >>> result = keyword_f1(["a yellow_0 cat_0"], ["a yellow_0 cat"])

@@ -1,4 +1,4 @@
-"""How often images match their prompts, over all and by task, model or any other grouping."""
+"""How often images match their prompts, overall and by task, model or any other grouping."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ def match_rate(
     group_names: Sequence[str] | None = None,
     confidence: float = 0.95,
 ) -> dict[str, Any]:
-    """Match rate: the share of images that were judged to match their prompt.
+    """Return the match rate: the share of images that match their prompt, according to people.
 
     GIMBRR (Achterberg et al., 2023), "Assessment results": overall, and by task and model. The
     paper's overall figures leave out the tasks whose name begins with "Controlled".
 
     Args:
         matches: Whether each image matches, bool or 0 and 1, shape (images,).
-        groups: What to group by: shape (images, columns), labels of any kind, one column for each
-            grouping (task, model, ...), or shape (images,) for a single one; None (default):
-            only over all.
-        group_names: What the columns are called, for the rows of the result; None: "group_0",
-            "group_1", ...
+        groups: Labels to group by: shape (images, columns), one column for each grouping (task,
+            model, ...), or shape (images,) for a single one; None (default): only overall.
+        group_names: Names of the columns in the result; None: "group_0", "group_1", ...
         confidence: Level of Wilson's interval, between 0 and 1.
 
     Returns:

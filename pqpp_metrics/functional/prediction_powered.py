@@ -1,4 +1,4 @@
-"""A mean of people's judgments, made narrower by automated scores of many more items."""
+"""A mean of human ratings with an interval that automated scores make narrower."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ def prediction_powered_mean(
     confidence: float = 0.95,
     weight: float | None = None,
 ) -> dict[str, float]:
-    """Mean of judgments with the interval that automated scores of further items make narrower.
+    """Return the mean of human ratings, with an interval that automated scores make narrower.
 
-    Whatever the scores' bias, the interval holds: what they say wrongly is measured on the items
-    that people have judged, and taken out (Angelopoulos et al., "Prediction-Powered Inference",
+    The interval is valid for any bias of the scores, because the bias is measured on the items that
+    people have rated, and subtracted (Angelopoulos et al., "Prediction-Powered Inference",
     Science 382, 2023; with a weight of the scores: Angelopoulos, Duchi and Zrnic, "PPI++",
-    arXiv 2311.01453). The judged items must be a random sample of all.
+    arXiv 2311.01453). The rated items must be a random sample of all.
 
     Args:
-        judgments: People's, shape (judged,), at least 2.
-        scores: The automated scores of the same items in the same order; on any scale.
-        other_scores: Of the items that nobody has judged, shape (others,).
+        judgments: Human ratings, shape (rated,), at least 2.
+        scores: Automated scores of the same items in the same order, on any scale.
+        other_scores: Automated scores of the items without ratings, shape (others,).
         confidence: Level of the intervals, between 0 and 1.
-        weight: What scores are multiplied by, from 0 (they are not used) to 1 (as in the first
-            paper); None (default): the one with the least variance, as PPI++ has it.
+        weight: Factor of the scores, from 0 (not used) to 1 (as in the first paper); None
+            (default): the one with the least variance, as in PPI++.
 
     Returns:
         dict: "mean", "ci_low", "ci_high"; "weight"; "judged_mean", "judged_ci_low",
-        "judged_ci_high", of the judgments alone; "worth", how many judgments alone would have as
-        wide an interval; "n" and "others". Normal intervals, with the variances of the sample.
+        "judged_ci_high", of the ratings alone; "worth", the number of ratings that alone would give
+        an interval of this width; "n" and "others". Intervals are normal.
 
     Example:
         >>> truth, scores = [0, 1, 1, 0, 1, 1], [0.1, 0.9, 0.8, 0.2, 0.7, 0.6]
@@ -83,20 +83,20 @@ def judgments_needed(
     items: int | None = None,
     confidence: float = 0.95,
 ) -> int:
-    """How many items people must judge for an interval that is so narrow.
+    """Return how many items people must rate for an interval of a given width.
 
-    With n judged of N items whose scores correlate with judgments by rho, the variance of the best
-    prediction-powered mean is that of the judgments times (1 - rho^2 (N - n) / N) / n.
+    If n of N items are rated and scores correlate with ratings by rho, the variance of the best
+    prediction-powered mean is that of the ratings times (1 - rho^2 (N - n) / N) / n.
 
     Args:
         half_width: Half of the interval's width, above 0.
-        deviation: Standard deviation of the judgments; at most 0.5 for yes and no.
-        correlation: Pearson's, of scores and judgments; 0 (default): without scores.
-        items: How many items there are in all, N; None (default): any number.
+        deviation: Standard deviation of the ratings; at most 0.5 for yes and no.
+        correlation: Pearson's r of scores and ratings; 0 (default): without scores.
+        items: Number of all items, N; None (default): unlimited.
         confidence: Level of the interval, between 0 and 1.
 
     Returns:
-        int: The least number, at least 2; `items` where not even all suffice.
+        int: The least number, at least 2; `items` if not even all suffice.
 
     Example:
         >>> judgments_needed(0.05, 0.5), judgments_needed(0.05, 0.5, correlation=0.8)

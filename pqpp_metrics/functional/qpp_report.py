@@ -1,7 +1,6 @@
-"""The five measures of a performance predictor: the one set that everything here chooses from.
+"""The five measures of a performance predictor.
 
-How far predicted performance is from the true one, by rank (sMARE) and by value (RMSE), has inputs,
-results and `interval` as in `correlation`.
+Errors by rank (sMARE) and by value (RMSE) have inputs, results and `interval` as in `correlation`.
 """
 
 from __future__ import annotations
@@ -30,26 +29,26 @@ def smare(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> Result:
-    """Scaled mean absolute rank error: the mean absolute difference of both ranks, over n.
+    """Return the scaled mean absolute rank error: the mean difference of both ranks, over n.
 
     Faggioli, Zendel, Culpepper, Ferro and Scholer, "An Enhanced Evaluation Framework for Query
     Performance Prediction", ECIR 2021. Ties share the mean of their ranks.
 
-    The p-value is two-sided against predictions that are paired with the references at random:
-    the error's exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
+    The p-value is two-sided against random pairings of predictions and references: the error's
+    exact mean and variance over all pairings (Hoeffding, Annals of Mathematical
     Statistics 22, 1951), and the normal distribution.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        tie_tolerance: Neighbouring values whose difference is at most this share of the range are
-            ties, because float noise is no order; 0: only equal values are.
+        tie_tolerance: Neighbouring values that differ by at most this share of the range are ties,
+            which removes float noise; 0: only equal values are.
         interval: "influence" (default) or "none".
 
     Returns:
         `Result` with "smare" in [0, 1/2], 0 for a perfect order, about 1/3 by chance; "p_value",
         "ci_low", "ci_high", "n", and "scores", the scaled error of each query. A constant input
-        has no order: all but n is NaN. Ties short of that make errors smaller, not larger. With
-        fewer than 4 pairs the interval is NaN.
+        has no order: everything but n is NaN. Ties make errors smaller. With fewer than 4 pairs
+        the interval is NaN.
 
     Example:
         >>> result = smare([1, 2, 3, 4], [1, 2, 4, 3])
@@ -102,20 +101,20 @@ def _mean_distances(at, values, weights):
 def rmse_qpp(
     predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
 ) -> Result:
-    """Root mean squared error of predicted against true performance, in their unit.
+    """Return the root mean squared error of predicted against true performance, in their unit.
 
-    The p-value is two-sided against predictions that are paired with the references at random;
-    only their covariance depends on the pairing, so it is that of Pearson's correlation.
+    The p-value is two-sided against random pairings of predictions and references; only their
+    covariance depends on the pairing, so it is that of Pearson's correlation.
 
     Args:
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default) or "none". A pair's influence is what leaving
-            it out changes. Their skewness is allowed for as in `mean_intervals`, 2.5 times, because
-            a sample shows too little of long tails; benchmarks/calibration.md has the coverage.
+        interval: "influence" (default) or "none". A pair's influence is the effect
+            of leaving it out. Skewness is corrected as in `mean_intervals`, 2.5 times, because a
+            sample underestimates long tails; benchmarks/calibration.md has the coverage.
 
     Returns:
         `Result` with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
-        "ci_high", "n". With fewer than 4 pairs the interval is NaN, and of one pair p is.
+        "ci_high", "n". With fewer than 4 pairs the interval is NaN, for one pair also p.
 
     Example:
         >>> result = rmse_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])
@@ -141,9 +140,9 @@ def rmse_qpp(
 def mae_qpp(
     predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
 ) -> Result:
-    """Mean absolute error of predicted against true performance, in their unit.
+    """Return the mean absolute error of predicted against true performance, in their unit.
 
-    Beside the RMSE it counts a large error no more than several small ones of the same sum
+    Unlike the RMSE, it counts a large error no more than several small ones of the same sum
     (Willmott and Matsuura, "Advantages of the Mean Absolute Error (MAE) over the Root Mean Square
     Error (RMSE) in Assessing Average Model Performance", Climate Research 30, 2005).
 
@@ -152,8 +151,8 @@ def mae_qpp(
         interval: "influence" (default), that of `mean_intervals` of the absolute errors, or "none".
 
     Returns:
-        `Result` with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". Whether
-        the predictions beat chance is told by the p-values of the other measures.
+        `Result` with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". There is
+        no p-value.
 
     Example:
         >>> result = mae_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
@@ -191,9 +190,9 @@ def qpp_report(
     tie_tolerance: float = TIE_TOLERANCE,
     interval: str = "influence",
 ) -> dict[str, Result]:
-    """Pearson, Spearman, Kendall, sMARE and RMSE of a predictor, with intervals and p-values.
+    """Return Pearson, Spearman, Kendall, sMARE and RMSE with intervals and p-values.
 
-    PQPP, section 3.3, reports Pearson and Kendall; the others are those of the QPP literature.
+    PQPP, section 3.3, reports Pearson and Kendall; the QPP literature also uses the others.
 
     Args:
         confidence: Level of the intervals, between 0 and 1.
@@ -229,22 +228,21 @@ def qpp_values(
     measures: Sequence[str] = ("pearson", "kendall"),
     tie_tolerance: float = TIE_TOLERANCE,
 ) -> dict[str, Floats]:
-    """The bare values of QPP measures, of each column of predictions.
+    """Return the values of QPP measures for each column of predictions.
 
     Args:
         predictions: Predicted performance, shape (n, targets).
-        references: True performance, same shape, NaN where there is none: the row is left out
-            of its column.
+        references: True performance, same shape; rows with NaN are left out of that column.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As for `kendall_qpp`, in the measures of ranks.
 
     Returns:
-        dict of measure to float64 array (targets,), in the order asked for; NaN for a column
-        with fewer than two true values, and where a measure is undefined.
+        dict of measure to float64 array (targets,), in the order of the request; NaN for a
+        column with fewer than two true values, and if a measure is undefined.
 
     Raises:
-        MetricInputError: shapes that differ, an infinity, a NaN among the predictions that
-            count, an unknown measure.
+        MetricInputError: shapes that differ, an infinity, NaN among the predictions that count,
+            an unknown measure.
 
     Example:
         >>> found = qpp_values([[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, float("nan")]])

@@ -1,9 +1,9 @@
 """How well a ranking puts relevant documents first: one value for each query.
 
-Every function takes `scores`, any finite numbers, and `relevance`, (queries, documents), by name:
-scikit-learn has the other order. Torch tensors give a tensor, all else numpy. A query without a
-relevant document scores 0, as in trec_eval. A query's documents are ranked by falling score; `ties`
-says what is done about equal ones:
+Every function accepts `scores`, any finite numbers, and `relevance`, (queries, documents), by name,
+because scikit-learn has the other order. The result is a tensor for torch tensors, else a numpy
+array. A query without a relevant document scores 0, as in trec_eval. A query's documents are ranked
+by descending score; `ties` is the rule for equal ones:
 
 - "expected" (default): the exact expected value over all orders of the tied documents, which
   does not depend on how the documents happen to be stored (McSherry and Najork, "Computing
@@ -11,23 +11,21 @@ says what is done about equal ones:
   2008);
 - "optimistic", "pessimistic": relevant documents first, or last, among their equals;
 - "order": the earlier column first, as a stable sort gives;
-- "docno": trec_eval's rule, the document whose number is higher first. It needs `document_ids`,
-  names in the shape of `scores`: text is compared byte by byte as trec_eval does, integers as
+- "docno": trec_eval's rule, the document with the higher number first. It needs `document_ids`,
+  names in the shape of `scores`: text is compared byte by byte as in trec_eval, integers as
   numbers.
 
-`tie_tolerance` says which scores are equal: with 0, the default, only those that are, as in
-trec_eval, since scores may span many orders of magnitude; with 1e-12, say, also neighbours in
-order whose difference is at most this share of the query's range of scores, which undoes the
-noise of sums in different orders.
+With `tie_tolerance` 0, the default, only equal scores tie, as in trec_eval. Above 0, say 1e-12,
+neighbouring scores also tie if they differ by at most this share of the query's range of scores,
+which removes float noise.
 
-Queries may have different numbers of documents: give sequences of rows, as judgments come from
-ConQA, and each query is scored on its own documents. Relevant documents that have no score because
-they were not retrieved are given as `unretrieved`, their relevance in an array (queries, any
-number), 0 where there are fewer; they count as relevant ones that were not found.
+Queries may have different numbers of documents: pass sequences of rows. `unretrieved` is the
+relevance of documents that were not retrieved and so have no score, an array (queries, any number)
+padded with 0; relevant ones count as not found.
 
 `relevance_level` is the least grade of a relevant document, as trec_eval's -l; None, the default,
-takes any above 0. With `judged_only` documents whose relevance is NaN or -1, for they were never
-judged, are taken out before ranks are counted, as by trec_eval's -J; without it NaN is refused.
+means any above 0. `judged_only` removes documents without a judgment (relevance NaN or -1) before
+ranks are counted, as trec_eval's -J does; without it NaN is an error.
 """
 
 from __future__ import annotations
@@ -50,11 +48,11 @@ def reciprocal_rank(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """Reciprocal rank: 1 / the rank of the first relevant document.
+    """Return the reciprocal rank: 1 / the rank of the first relevant document.
 
     PQPP, section 3.2; Voorhees, "The TREC-8 Question Answering Track Report", 1999.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
         k: Only the first k ranks count: a first relevant document beyond them gives 0. None
@@ -114,15 +112,15 @@ def precision_at_k(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """Precision at k: the share of relevant documents among the first k.
+    """Return precision at k: the share of relevant documents among the first k.
 
     PQPP, section 3.2, with k = 10.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
-        k: The cut-off. With fewer than k documents the divisor stays k, as in trec_eval: places
-            that were not filled count as not relevant.
+        k: The cut-off. With fewer than k documents the divisor stays k, as in trec_eval: empty
+            ranks count as not relevant.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -151,11 +149,11 @@ def recall_at_k(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """Recall at k: the share of a query's relevant documents that are among the first k.
+    """Return recall at k: the share of a query's relevant documents that are among the first k.
 
-    TREC's recall. What text-to-image papers call Recall@K is `hit_rate_at_k`.
+    This is TREC's recall; Recall@K of text-to-image papers is `hit_rate_at_k`.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
         k: The cut-off.
@@ -186,19 +184,19 @@ def hit_rate_at_k(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """Hit rate at k: whether any of the first k documents is relevant.
+    """Return the hit rate at k: whether any of the first k documents is relevant.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5: text-to-image papers call its mean Recall@K.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
         k: The cut-off.
-        ties: How equal scores are ordered, see `ranking`; "expected" gives the probability of a
+        ties: The rule for equal scores, see `ranking`; "expected" gives the probability of a
             hit.
 
     Returns:
-        float64 array (queries,): 1 for a hit, 0 for none, between them where a tie decides.
+        float64 array (queries,): 1 for a hit, 0 for none, between them if a tie decides.
 
     Example:
         >>> scores = [[0.9, 0.5, 0.5], [3, 2, 1]]
@@ -223,12 +221,12 @@ def r_precision(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """R-precision: the share of relevant documents among the first R, R being their number.
+    """Return R-precision: the share of relevant documents among the first R, R being their number.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
     Evaluation", 2005.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Returns:
         float64 array (queries,), each in [0, 1].

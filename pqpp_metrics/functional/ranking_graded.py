@@ -1,7 +1,6 @@
-"""Ranking metrics that weigh every rank: nDCG, average precision, and models of the user.
+"""Ranking metrics that weight every rank: nDCG and average precision.
 
-Such a model goes down the ranking and stops somewhere. Inputs and the rules that all ranking
-metrics share are those of `ranking`.
+Inputs and rules are those of `ranking`.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ def ndcg(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """Normalized discounted cumulative gain: gains discounted by log2(rank + 1), over the best.
+    """Return nDCG, the normalized discounted cumulative gain: gains over log2(rank + 1).
 
     Järvelin and Kekäläinen, "Cumulated Gain-based Evaluation of IR Techniques", ACM TOIS 2002;
     ConQA (Rodriguez et al., ECIR 2024), section 5.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
         relevance: Grades, same shape, 0 or above.
         k: Only the first k ranks count, of the ideal ranking too. None (default) counts all.
-        gains: A document's gain from its grade: "linear" (default, as in trec_eval) the grade
-            itself, "exponential" 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of
-            grades to gains, 0 or above, such as {1: 1, 2: 3}: as in trec_eval a grade that is not
-            named gains itself, and 0 gains nothing.
-        unretrieved: Relevance of documents that were not retrieved, see `ranking`; here they
-            belong to the ideal ranking.
+        gains: A document's gain from its grade: "linear" (default, as in trec_eval): the grade;
+            "exponential": 2 ** grade - 1 (Burges et al., ICML 2005); or a mapping of grades to
+            gains, 0 or above, such as {1: 1, 2: 3}. As in trec_eval, the gain of a grade that is
+            not in the mapping is the grade.
+        unretrieved: Relevance of documents that were not retrieved, see `ranking`; they are part
+            of the ideal ranking.
 
     Returns:
         float64 array (queries,), each in [0, 1].
@@ -117,12 +116,12 @@ def average_precision(
     judged_only: bool = False,
     document_ids: Values | None = None,
 ) -> Array:
-    """Average precision: the mean over relevant documents of the precision at their rank.
+    """Return average precision: the mean over relevant documents of the precision at their rank.
 
     Buckley and Voorhees, "Retrieval System Evaluation", 2005; as "map" of trec_eval. Its
     expected value under ties is that of McSherry and Najork 2008.
 
-    Inputs and the rules that all ranking metrics share are as `ranking` says.
+    Inputs and rules are those of `ranking`.
 
     Args:
         k: Only the first k ranks count; the divisor stays the number of relevant documents, as

@@ -2,7 +2,7 @@
 
 Both tests take the predictions of two predictors and the true performance of the same queries,
 shape (n,), and resample the queries with a seeded generator: the same seed gives the same result,
-in whatever order the queries come.
+for any order of the queries.
 """
 
 from __future__ import annotations
@@ -41,42 +41,41 @@ def paired_permutation(
     seed: int = 0,
     tie_tolerance: float = TIE_TOLERANCE,
 ) -> dict[str, Any]:
-    """Permutation test of two predictors: whose prediction it was is shuffled query by query.
+    """Test two predictors by random swaps of their predictions, query by query.
 
-    Were the predictors alike, swapping their predictions of a query would change nothing (Good,
-    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). What is compared
-    over the swaps is the difference over its standard error, from the queries' influences: so the
-    test holds for many queries where the predictors are equally good and err in unlike ways, too
-    (Janssen, "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized
-    Behrens-Fisher Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust
-    Permutation Tests for Correlation and Regression Coefficients", Journal of the American
-    Statistical Association 112, 2017). Correlations are compared by Fisher's z. So that a swap
-    mixes no scales, each predictor's median is subtracted and the result divided by its mean size
-    before; "rmse" compares predictions as they are.
+    If the predictors were alike, swapping their predictions of a query would change nothing (Good,
+    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). The statistic is
+    the difference over its standard error, from the queries' influences, so for many queries the
+    test is also valid if the predictors are equally good but err differently (Janssen, "Studentized
+    Permutation Tests for Non-i.i.d. Hypotheses and the Generalized Behrens-Fisher Problem",
+    Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust Permutation Tests for
+    Correlation and Regression Coefficients", Journal of the American Statistical Association 112,
+    2017). Correlations are compared by Fisher's z. Predictions are first centred by their median
+    and scaled by their mean size, so that a swap does not mix scales; "rmse" compares predictions
+    as they are.
 
-    By Pearson's r and the RMSE a predictor whose errors have long tails looks better in the samples
-    that happen to hold none of their ends. So there is no p-value, and no interval, where the
-    predictor that looks better has errors of longer tails than the other (L-kurtosis plus the size
-    of L-skewness above by .1, for the RMSE by .05) and one query carries more than a tenth of the
-    variance: "why" says so. benchmarks/calibration.md has how often equally good predictors are
-    told apart, and how often there is no p-value.
+    By Pearson's r and the RMSE, a predictor whose errors have long tails looks better in samples
+    without extreme errors. There is therefore no p-value and no interval if the predictor that
+    looks better has longer tails than the other (L-kurtosis plus the size of L-skewness larger by
+    .1, for the RMSE by .05) and one query carries more than a tenth of the variance; "why" says so.
+    Error rates are in benchmarks/calibration.md.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
-        permutations: How many swaps to draw.
+        permutations: Number of random swaps.
         confidence: Level of the interval, between 0 and 1.
         seed: An integer of at least 0.
         tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
 
     Returns:
         dict: "paired_permutation", the difference of the statistic (first minus second); "ci_low",
-        "ci_high", its interval, which leaves 0 out where p is below 1 - confidence; "p_value",
-        two-sided: the share of swaps that are more extreme and half of those that are as extreme,
-        the data itself counting as one (never 0; 1 where there is no difference, and of fewer
-        than 4 queries, which have no interval); "value", "other_value", "n", "permutations";
+        "ci_high", its interval, which excludes 0 if p is below 1 - confidence; "p_value",
+        two-sided: the share of swaps that are more extreme, plus half of those that are as
+        extreme, the data included (never 0; 1 without a difference, and for fewer than 4 queries,
+        which have no interval); "value", "other_value", "n", "permutations";
         "largest_share", the largest share of one query in the variance of the difference;
-        "why", why there is no p-value, else ""; "warning", that, or where one query carries more
-        than a quarter of the variance, else "". NaN where a correlation of the whole is undefined.
+        "why", why there is no p-value, else ""; "warning", that, or that one query carries more
+        than a quarter of the variance, else "". NaN if a correlation is undefined.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]

@@ -1,4 +1,4 @@
-"""How well scores tell which queries should go to the better, more expensive of two models.
+"""How well scores choose the queries for the better, more expensive of two models.
 
 The curve is the one of RouteLLM (Ong et al., arXiv 2406.18665) and of the routing use case of PQPP
 (section 1): the mean quality when the share of queries with the highest scores goes to the strong
@@ -18,16 +18,16 @@ from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties
 
 
 def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Floats]:
-    """Mean quality against the share of queries that the strong model gets.
+    """Return the mean quality by the share of queries that go to the strong model.
 
     Args:
-        scores: How much a query needs the strong model, shape (n,), higher is more, finite.
+        scores: Need for the strong model, shape (n,), higher is more, finite.
         weak: Quality of the weak model's answers, shape (n,), higher is better, finite.
         strong: Quality of the strong model's answers, in the same units.
 
     Returns:
-        dict: "shares", float64 (points,) from 0 to 1, a point behind each distinct score from the
-        highest; "qualities", the mean quality there. Between points the curve is straight.
+        dict: "shares", float64 (points,) from 0 to 1, one point after each distinct score, highest
+        first; "qualities", the mean quality there. The curve is linear between points.
 
     Example:
         >>> curve = routing_curve([3, 1], weak=[0, 1], strong=[2, 1])
@@ -48,22 +48,22 @@ def routing_gain(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The area between the curve of `routing_curve` and random routing, in units of the quality.
+    """Return the area between `routing_curve` and random routing, in units of the quality.
 
-    Random routing is the straight line from the weak model's mean to the strong one's, the oracle
-    ranks queries by what the strong model really gains.
+    Random routing is the straight line from the weak model's mean to the strong one's; the oracle
+    ranks queries by the true gain of the strong model.
 
     Args:
-        shares: Where on the curve the quality is told, each in [0, 1].
-        resamples: Of queries, drawn with replacement, for the percentile interval.
-        confidence: Of the interval, between 0 and 1.
+        shares: Points of the curve at which to return the quality, each in [0, 1].
+        resamples: Number of bootstrap samples of queries for the percentile interval.
+        confidence: Level of the interval, between 0 and 1.
         seed: An integer of at least 0.
 
     Returns:
         dict: "routing_gain", the area, negative where random routing is better; "ci_low",
-        "ci_high"; "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN where the
-        oracle gains nothing; "qualities", one a share; "share_for_80", the least share of the
-        strong model that brings 80 % of what it gains for all, NaN where it gains nothing; "n".
+        "ci_high"; "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the
+        oracle gains nothing; "qualities", one per share; "share_for_80", the least share of the
+        strong model that keeps 80 % of its whole gain, NaN without a gain; "n".
 
     Example:
         >>> found = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])
@@ -106,15 +106,15 @@ def compare_routings(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, float]:
-    """Paired bootstrap of the difference of two routings' areas on the same queries.
+    """Compare the areas of two routings on the same queries by a paired bootstrap.
 
     Args:
-        scores: Of the first routing; all else is as for `routing_gain`.
-        other_scores: Of the second.
+        scores: Scores of the first routing; other arguments are as for `routing_gain`.
+        other_scores: Scores of the second.
 
     Returns:
         dict: "difference", the first area minus the second; "ci_low", "ci_high"; "p_value",
-        two-sided: twice the share of resamples on the lesser side of 0, counting one more of both.
+        two-sided: twice the share of resamples on the rarer side of 0, with one added to both.
 
     Example:
         >>> found = compare_routings([3, 2, 1, 0], [0, 1, 2, 3], [0, 1, 1, 1], [2, 2, 1, 1])

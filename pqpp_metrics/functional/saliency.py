@@ -4,9 +4,9 @@ Bylinskii, Judd, Oliva, Torralba and Durand, "What do different evaluation metri
 saliency models?", IEEE TPAMI 2018, define them; public codes differ in details. `convention`
 names the code whose values are given:
 
-- "tuebingen" (default): the MIT/Tuebingen benchmark of today, whose figures papers report. It
-  computes by pysaliency: population standard deviation, repeated fixations count each time, a
-  prediction with negative values moved up, one without mass taken as uniform. In KLD it adds
+- "tuebingen" (default): the current MIT/Tuebingen benchmark, whose figures papers report. It uses
+  pysaliency: population standard deviation; repeated fixations count each time; a prediction with
+  negative values is moved up, one without mass is uniform. In KLD it adds
   2.2204e-16 to the divisor and inside the logarithm. Its column "AUC" is not AUC-Judd: see `sauc`.
 - "pysaliency": pysaliency 0.2.22 with the defaults of its functions: as "tuebingen", but for KLD,
   where it adds 1e-20 to every pixel of both maps.
@@ -17,9 +17,9 @@ names the code whose values are given:
 - "richhf": the code of the first author of RichHF, which gave the paper's figures. Sample standard
   deviation, 1e-8 added to every divisor, false positives counted one too high in the ROC curve.
 
-No convention adds jitter. In all of them a map without any fixation or mass in the reference has
-no value: NaN. Predictions are maps of any finite numbers, shape (..., height, width); references
-have the same shape and are never negative; the result has shape (...).
+No convention adds jitter. If the reference has no fixation or mass, the result is NaN. Predictions
+are maps of any finite numbers, shape (..., height, width); references have the same shape and are
+never negative; the result has shape (...).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from pqpp_metrics.functional._containers import Array, Floats, Values
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
-    """Normalized Scanpath Saliency: mean standardised prediction at the fixated pixels.
+    """Return Normalized Scanpath Saliency: the mean standardised prediction at the fixated pixels.
 
     Bylinskii et al. 2018, section 4.1.2.
 
     Args:
-        references: Number of fixations on each pixel; see `fixation_map`. Fractions in most pixels
-            are refused, here and in all metrics of fixations: that is a continuous map.
+        references: Number of fixations on each pixel; see `fixation_map`. Fractions in most pixels,
+            as in a continuous map, are an error in all metrics of fixations.
         convention: See `saliency`; "tuebingen" and "pysaliency" count repeated fixations on a
             pixel each time, the others once.
 
@@ -59,7 +59,7 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
 
 
 def cc(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
-    """Correlation coefficient: Pearson's r of the pixels of two maps.
+    """Return the correlation coefficient: Pearson's r of the pixels of two maps.
 
     Bylinskii et al. 2018, section 4.2.2.
 
@@ -67,8 +67,8 @@ def cc(predictions: Values, references: Values, convention: str = "tuebingen") -
         convention: See `saliency`; only "richhf" differs, by 1e-8 in the divisor.
 
     Returns:
-        float64, shape (...), each in [-1, 1]. NaN where the reference is constant (empty ones
-        are). A constant prediction gives NaN in "mit" and "unisal", 0 in the others.
+        float64, shape (...), each in [-1, 1]. NaN if the reference is constant or empty. A constant
+        prediction gives NaN in "mit" and "unisal", 0 in the others.
 
     Example:
         >>> float(cc([[0.0, 1.0], [2.0, 3.0]], [[0.0, 2.0], [4.0, 6.0]]).round(6))
@@ -78,7 +78,7 @@ def cc(predictions: Values, references: Values, convention: str = "tuebingen") -
 
 
 def kld(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
-    """Kullback-Leibler divergence of the predicted from the true density.
+    """Return the Kullback-Leibler divergence of the predicted from the true density.
 
     Bylinskii et al. 2018, section 4.2.3: sum of q log(q / p), p and q the maps scaled to sum 1.
 
@@ -102,7 +102,7 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
 
 
 def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
-    """Similarity: the mass that two densities share, the sum of their pixelwise minimum.
+    """Return similarity: the mass that two densities share, the sum of their pixelwise minimum.
 
     Bylinskii et al. 2018, section 4.2.1.
 
@@ -125,11 +125,11 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
 
 
 def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
-    """AUC-Judd: area under the ROC curve of the prediction as a detector of fixated pixels.
+    """Return AUC-Judd: the area under the ROC curve of the prediction as a detector of fixations.
 
     Bylinskii et al. 2018, section 4.1.1. The thresholds are the predictions at the fixated
     pixels; a point of the curve is the share of fixations, and of pixels without one, at or above
-    a threshold. Between the points the curve is a straight line. There is no jitter: in
+    a threshold. The curve is linear between points. There is no jitter: in
     "tuebingen", "pysaliency" and "unisal" pixels with equal predictions pass a threshold together;
     the codes behind "mit" and "richhf" let them pass one by one in an arbitrary order, which is too
     low where predictions tie.
@@ -156,10 +156,10 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
 
 
 def sauc(predictions: Values, references: Values, nonfixations: Values | None = None) -> Array:
-    """Shuffled AUC: chance that a fixation has a higher prediction than one of other images.
+    """Return shuffled AUC: the chance that a fixation has a higher prediction than one elsewhere.
 
-    The MIT/Tuebingen benchmark's and pysaliency's: where people look anyhow, like the centre, says
-    nothing, because the pixels that fixated ones are compared with have the same bias. Fixations
+    As in the MIT/Tuebingen benchmark and pysaliency. Biases such as that to the centre cancel,
+    because fixations of other images, with the same bias, are the comparison. Fixations
     and non-fixations count each time; equal predictions count half. There is one convention.
 
     Args:
@@ -237,7 +237,7 @@ def _fixations_elsewhere(xp, fixations, sizes):
 
 
 def heatmap_mse(predictions: Values, references: Values) -> Array:
-    """Mean squared error over the pixels of each map.
+    """Return the mean squared error over the pixels of each map.
 
     RichHF (Liang et al., CVPR 2024), section 5.1. Defined for empty references too.
 
@@ -310,13 +310,13 @@ def saliency_report(
     metrics: Sequence[str] = _METRICS,
     convention: str = "tuebingen",
 ) -> dict[str, Array]:
-    """Several saliency metrics of the same maps: each map is read once, not once a metric.
+    """Return several saliency metrics of the same maps, reading each map once.
 
     Args:
         fixations: Fixation counts for NSS and AUC-Judd, same shape. None (default): every pixel
             of `references` above 0 is fixated once.
         metrics: Which to compute: of "nss", "cc", "kld", "sim", "auc_judd", "heatmap_mse".
-        convention: Whose details are followed, see `saliency`.
+        convention: See `saliency`.
 
     Returns:
         dict of metric name to float64 array, shape (...), as the metric's own function gives.
@@ -364,7 +364,7 @@ def richhf_heatmap(
         predictions: Predicted heatmaps, shape (images, height, width), in [0, 1] for values that
             compare with the paper's.
         references: True heatmaps, same shape and scale, never negative.
-        convention: Whose details are followed, see `saliency`. The paper's figures come from
+        convention: See `saliency`. The paper's figures come from
             its authors' code, "richhf"; it differs from the default in the sixth digit of CC,
             SIM and NSS, in KLD where a prediction is almost 0, and in AUC-Judd where many tie.
 

@@ -1,4 +1,4 @@
-"""Whether a way to train predictors is better than another, over queries and over seeds."""
+"""Whether one way to train predictors is better than another, over queries and seeds."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def paired_seeds(
 ) -> dict[str, Any]:
     """Compare two predictors, each trained with several seeds, on the same queries.
 
-    What is compared is the mean of the statistic over the seeds. Queries and seeds are both taken
-    for draws, as readers and cases are by Dorfman, Berbaum and Metz, "Receiver Operating
+    The mean of the statistic over seeds is compared. Queries and seeds are both random, as
+    readers and cases are in Dorfman, Berbaum and Metz, "Receiver Operating
     Characteristic Rating Analysis: Generalization to the Population of Readers and Patients with
     the Jackknife Method", Investigative Radiology 27, 1992: the variance of the difference is that
     over queries, from their influences on the mean, and that over each side's seeds beyond what the
-    queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A test over
-    queries alone takes the seeds that were drawn for all there are: benchmarks/calibration.md has
-    how often both tell equally good ways apart.
+    queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A
+    test over queries alone ignores the seeds' randomness; benchmarks/calibration.md has the error
+    rates of both.
 
     Args:
         predictions: Of the first, shape (n, seeds): a column for each seed.
-        other_predictions: Of the second, shape (n, any number of seeds). A single column is taken
-            for a predictor without randomness; one of both needs two seeds or more.
+        other_predictions: Of the second, shape (n, any number of seeds). A single column means a
+            predictor without randomness; one of both needs two seeds or more.
         references: True performance, shape (n,), at least 4.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         confidence: Level of the interval, between 0 and 1.
@@ -46,11 +46,11 @@ def paired_seeds(
 
     Returns:
         dict: "paired_seeds", the difference of the means (first minus second); "ci_low", "ci_high",
-        its interval, which leaves 0 out where p is below 1 - confidence; "p_value", two-sided;
+        its interval, which excludes 0 if p is below 1 - confidence; "p_value", two-sided;
         "value", "other_value", the means over seeds; "seed_share", the share of the seeds in the
         variance of the difference; "n"; "largest_share", the largest share of one query in the
-        variance over queries; "warning", what speaks against the p-value, "" for nothing. NaN where
-        a correlation is undefined.
+        variance over queries; "warning", a reason to doubt the p-value, or "". NaN if a correlation
+        is undefined.
 
     Raises:
         MetricInputError: shapes that do not fit, fewer than 4 queries or than two seeds, NaN or

@@ -20,10 +20,10 @@ _ALTERNATIVES = ("less", "greater", "two-sided")
 def mann_whitney(
     x: Values, y: Values, alternative: str = "less", tie_tolerance: float = TIE_TOLERANCE
 ) -> dict[str, float]:
-    """Mann-Whitney U test of two groups of queries, with the relative improvement.
+    """Test two groups of queries by Mann-Whitney's U, with the relative improvement.
 
-    ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: are the values of the queries
-    in X lower than of those in Y, and by how much, (mean y - mean x) / mean x.
+    ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: whether the values of the queries
+    in X are lower than those in Y, and by how much, (mean y - mean x) / mean x.
 
     Args:
         x: Values of the queries of one group, shape (n_x,), any finite numbers.
@@ -34,9 +34,9 @@ def mann_whitney(
     Returns:
         dict: "mann_whitney", U of x, pairs where x is higher plus half of the ties; "p_value" as
         `scipy.stats.mannwhitneyu` (exact for small groups without ties, else normal with
-        corrections for ties and continuity), 1 where all values are equal;
-        "relative_improvement", infinite where the mean of x is 0 and that of y is not, NaN
-        where both are; "n_x", "n_y".
+        corrections for ties and continuity), 1 if all values are equal;
+        "relative_improvement", infinite if only the mean of x is 0, NaN if both means are; "n_x",
+        "n_y".
 
     Example:
         >>> result = mann_whitney([0.1, 0.2, 0.3], [0.4, 0.5, 0.9])
@@ -64,21 +64,20 @@ def mann_whitney(
 
 
 def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
-    """Holm's correction of a table of p-values for the number of tests in it.
+    """Correct a table of p-values for the number of tests, by Holm's method.
 
     Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
     Statistics 6, 1979. It bounds the chance of any wrong rejection by alpha, whatever the tests'
     dependence.
 
     Args:
-        p_values: p-values in any shape; NaN for a test that is undefined, which stays NaN and
-            is not counted.
+        p_values: p-values in any shape; NaN, for an undefined test, stays NaN and is not counted.
         alpha: Level of the rejections, between 0 and 1.
 
     Returns:
-        dict: "holm", the smallest adjusted p-value (the p-value of "none of the effects is
-        there"; NaN where all are NaN); "adjusted", same shape as the input; "rejected", bool,
-        same shape; "n", the number of tests.
+        dict: "holm", the smallest adjusted p-value (that of "no effect exists"; NaN if all are
+        NaN); "adjusted", same shape as the input; "rejected", bool, same shape; "n", the number of
+        tests.
 
     Example:
         >>> result = holm([0.01, 0.04, 0.03])

@@ -1,7 +1,7 @@
 """VISTAR's physical scores, from what detectors found in the image.
 
-VISTAR (Jiang et al., 2025), section 3.3. Detection, segmentation and depth are other models' work;
-here is the arithmetic that turns their output into a score.
+VISTAR (Jiang et al., 2025), section 3.3. Other models detect, segment and estimate depth; these
+functions turn their output into a score.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pqpp_metrics.functional._inputs import as_floats, as_texts, not_allowed_err
 
 
 def light_direction(predictions: Values, references: Values) -> Floats:
-    """Light consistency: 1 - angle between inferred and wanted light direction / 90 degrees.
+    """Return light consistency: 1 - angle between both light directions / 90 degrees.
 
-    VISTAR, section 3.3.2 (LI). Angles over 90 degrees would be negative; clipped at 0.
+    VISTAR, section 3.3.2 (LI). Angles over 90 degrees give 0.
 
     Args:
         predictions: Inferred directions, shape (images, 3), any length but 0.
-        references: Wanted directions, same shape.
+        references: Requested directions, same shape.
 
     Returns:
         float64 array (images,), each in [0, 1].
@@ -56,10 +56,10 @@ def _vectors(name, values):
 
 
 def scene_composition(coverage: Values, consistency: Values) -> Floats:
-    """Compositional scene score: geometric mean of coverage and consistency.
+    """Return the compositional scene score: the geometric mean of coverage and consistency.
 
     VISTAR, section 3.3.3 (CSE-Score). Both parts are mean cosine similarities; a negative one
-    counts as 0, since the root of a negative product does not exist.
+    counts as 0.
 
     Args:
         coverage: CSE-Cov of each image, shape (images,), in [-1, 1]: over the sub-prompts, the
@@ -90,26 +90,25 @@ def penetration(
     epsilon: float = 1e-6,
     weighting: str = "printed",
 ) -> dict[str, Any]:
-    """Spatial consistency of one image: the worst sign of one solid inside another.
+    """Return the spatial consistency of one image: the worst sign of one solid inside another.
 
     VISTAR, section 3.3.5 (PSC): for each pair of objects with overlapping masks
     C = the absolute difference of mean depths inside the overlap, over that outside of it plus
     epsilon, near 0 where one penetrates the other; weighted by the product of both confidences;
-    the score is the lowest. The paper does not print its epsilon; the default is ours.
-
-    The product lets a bad mask look like a penetration, the opposite of what the paper says that
-    it is for. "corrected" is ours: 1 - w (1 - min(C, 1)), where w is the product of confidences.
+    the score is the lowest. The paper does not print its epsilon; pqpp chose
+    the default. The product makes a bad mask look like a penetration, contrary to the paper's aim.
+    pqpp adds "corrected": 1 - w (1 - min(C, 1)), with w the product of confidences.
 
     Args:
         overlap_depths: Mean depth of both objects inside their overlap, shape (pairs, 2).
         outside_depths: Mean depth of both outside of it, same shape and unit.
         confidences: Segmentation confidences of both, same shape, in [0, 1].
-        epsilon: What keeps the divisor above 0, in the unit of the depths.
+        epsilon: Added to the divisor, in the unit of the depths.
         weighting: "printed" (default), C times the confidences, or "corrected".
 
     Returns:
-        dict: "penetration", the lowest weighted C, 0 or above (NaN without pairs: nothing to
-        judge); "chaos", C of each pair; "weighted", C weighted by the confidences.
+        dict: "penetration", the lowest weighted C, 0 or above (NaN without pairs); "chaos", C of
+        each pair; "weighted", C weighted by the confidences.
 
     Example:
         >>> result = penetration([[1.0, 1.5], [2, 2]], [[1, 2], [1, 3]], [[1, 0.5], [1, 1]])
@@ -139,7 +138,7 @@ def penetration(
 
 
 def geometric_minimum(scores: Values) -> Floats:
-    """Geometric consistency: the lowest of an image's six cues.
+    """Return geometric consistency: the lowest of an image's six cues.
 
     VISTAR, section 3.3.6 (GC): depth normals, depth curvature, highlight continuity, contour
     integrity, texture regularity and feature anomalies, each normalised to [0, 1].
@@ -180,12 +179,12 @@ def hwpq(
     level_weights: Values,
     ties: str = "false",
 ) -> dict[str, Any]:
-    """HWPQ score of one image: weighted share of facts that both of its questions confirm.
+    """Return the HWPQ score of one image: the weighted share of facts that both questions confirm.
 
-    VISTAR, section 3.4. Every fact is asked twice, k times each: a positive question whose
-    answer should be yes, and a negative one whose answer should be no. The majority of k answers
-    decides a question; a fact counts where the positive is true and the negative false. Facts
-    are weighted within their level, levels among each other.
+    VISTAR, section 3.4. Every fact has two questions with k answers each: a positive one, whose
+    answer should be yes, and a negative one, whose answer should be no. The majority of k answers
+    decides; a fact counts if the positive is true and the negative false. Facts are weighted
+    within their level, and levels among each other.
 
     Args:
         positive: Answers to the positive questions, bool or 0 and 1, shape (facts, k).
@@ -195,8 +194,7 @@ def hwpq(
             level that has facts.
         level_weights: Weights of levels 1 to 4, shape (4,), not negative, summing to 1. A level
             with weight needs facts.
-        ties: What an even split of k answers counts as: "false" (default: no majority says yes)
-            or "true".
+        ties: The answer for an even split: "false" (default: no majority says yes) or "true".
 
     Returns:
         dict: "hwpq" in [0, 1]; "levels", the score of each of the four levels, in [0, 1], NaN
@@ -258,12 +256,12 @@ def _require_sum(name, weights):
 def text_rendering(
     predictions: Sequence[str], references: Sequence[str], weights: Sequence[float] = (0.5, 0.5)
 ) -> dict[str, Floats]:
-    """Text rendering score: character similarity and token overlap of read and wanted text.
+    """Return the text rendering score: character similarity and token overlap of two texts.
 
     VISTAR, section 3.3.1: a weighted mean of 1 - Levenshtein distance / length of the longer
-    text, and the Jaccard coefficient of the sets of tokens, tokens being what stands between
-    blanks. The paper does not print its weights; the default, half and half, is ours. Upper and
-    lower case differ; normalise the texts first where they should not.
+    text, and the Jaccard coefficient of the sets of tokens, with tokens
+    separated by blanks. The paper does not print its weights; pqpp's default is half and half.
+    Upper and lower case differ; normalise the texts first if they should not.
 
     Args:
         predictions: Text read from each image, a sequence of strings.

@@ -306,25 +306,24 @@ def bench(
 ) -> Any:
     """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
 
-    Who names the data first may: `bench(dataset, {"mine": function})`, the targets after them.
+    The data may also be the first argument: `bench(dataset, {"mine": function})`.
 
     Args:
-        predictors: Names, groups, folders, repositories, `FILE:COLUMN` (predictions that stand in
-            a table by `prompt_id` or `prompt`) or other models that `named_predictor` takes; or
-            names of your own to such, to predictors or to functions that take a list of prompts
-            and return a number each. The default one and the linguistic features if left out.
-        targets: Names, with commas; all that the rows have if left out.
-        rows: A dataset with the columns `prompt` and the targets, or what names one as in
-            `open_split`; a split of PQPP v1.0, to whose train split the default predictor was
-            fitted, if left out.
+        predictors: Names, groups, folders, repositories, `FILE:COLUMN` (predictions in a table with
+            `prompt_id` or `prompt`) or other models that `named_predictor` accepts; or a mapping of
+            your own names to any of these, to predictors, or to functions that return one number
+            per prompt of a list. Default: the shipped predictor and the linguistic features.
+        targets: Names separated by commas; default: all targets in the rows.
+        rows: A dataset with the columns `prompt` and the targets, or its name as in `open_split`.
+            Default: PQPP v1.0.
         split: The split of PQPP.
-        options: What `load_benchmark` takes, like `data_dir`; not together with `rows`.
+        options: Arguments of `load_benchmark`, such as `data_dir`; not together with `rows`.
 
     Returns:
-        A pandas `DataFrame`, one row a predictor and target; a notebook shows it with bars.
+        A pandas `DataFrame` with one row per predictor and target; notebooks show it with bars.
 
     Raises:
-        PredictorError: The rows lack what a predictor needs, or a predictor or target is unknown.
+        PredictorError: A column is missing, or a predictor or target is unknown.
 
     Example:
         >>> from pqpp_datasets.load import load_benchmark

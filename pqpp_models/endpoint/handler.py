@@ -1,7 +1,7 @@
-"""Lets a predictor answer on a Hugging Face Inference Endpoint.
+"""Serve a predictor on a Hugging Face Inference Endpoint.
 
-This file lies in the predictor's repository. The endpoint's toolkit installs `requirements.txt`,
-makes one `EndpointHandler` of the folder, and calls it with each request.
+This file is part of the predictor's repository. The endpoint's toolkit installs `requirements.txt`,
+creates one `EndpointHandler` from the folder, and calls it with each request.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from pqpp_models import Predictor
 
 
 class EndpointHandler:
-    """Answers `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
+    """A handler of `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
 
     Args:
         path: The folder of the repository.

@@ -1,8 +1,8 @@
-"""How the prediction of a prompt changes where one of its words or phrases is left out.
+"""How the prediction of a prompt changes if a word or phrase is removed.
 
-A change is the difference of two predictions: of what was read of the prompt, and of the same
-without a phrase, which stays English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up,
-and are no causes of what images will look like.
+A change is the prediction of the prompt minus that of the prompt without the phrase, which stays
+English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up, and are not causes of what
+images look like.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _LEAST, _STRONG = 0.005, 0.2
 
 
 class Change(NamedTuple):
-    """A word or phrase of a prompt, and what it changes.
+    """A word or phrase of a prompt, and its effect on the prediction.
 
     Attributes:
         phrase: The word or phrase.
-        start: Where it begins in the prompt as it was typed.
-        end: Where it ends there.
+        start: Its first character in the prompt as typed.
+        end: The character after its last.
         change: The prediction of the prompt minus that of the rest, in the target's unit: above 0
-            where the phrase raises it.
+            if the phrase raises it.
     """
 
     phrase: str
@@ -44,14 +44,14 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a prediction changes where one phrase of the prompt is left out.
+    """How a prediction changes if a phrase of the prompt is removed.
 
     Attributes:
-        prompt: The prompt as it was typed.
-        target: What is predicted.
-        prediction: The prediction; NaN for a prompt that is blank or not read.
-        changes: One a phrase, in order. There are none where the prompt is a single word or is not
-            read, and none for what was set aside.
+        prompt: The prompt as typed.
+        target: The predicted target.
+        prediction: The prediction; NaN for a prompt that is blank or cannot be read.
+        changes: One per phrase, in order. There are none for a single word, for a prompt that
+            cannot be read, or for ignored text.
     """
 
     prompt: str
@@ -62,7 +62,7 @@ class Explanation:
     def strength(self, change: float) -> float:
         """Return how strong a change is, from -1 to 1: 1 is a fifth of the target's range or more.
 
-        Of a target without a known range the largest change of the prompt is 1.
+        If the range of the target is unknown, the largest change in the prompt is 1.
 
         >>> Explanation("a red cat", "alignment", 0.7).strength(-0.1)
         -0.5
@@ -73,7 +73,7 @@ class Explanation:
         return max(-1.0, min(1.0, change / full)) if abs(change) >= _LEAST else 0.0
 
     def pieces(self) -> Iterator[tuple[str, float | None]]:
-        """Give the prompt piece by piece, each with its change, None where it has none.
+        """Yield the prompt piece by piece, each with its change or None.
 
         >>> list(Explanation("a red cat", "alignment", 0.7, (Change("red", 2, 5, 0.1),)).pieces())
         [('a ', None), ('red', 0.1), (' cat', None)]
@@ -90,7 +90,7 @@ class Explanation:
     def as_html(self) -> Markup:
         """Return the prompt as HTML: blue raises the prediction, orange lowers it.
 
-        Each phrase has its change with a sign beside it, for who does not see colours.
+        Each phrase is followed by its signed change, for readers who do not see colours.
 
         >>> str(Explanation("a <b>", "alignment", 0.7).as_html())
         '<div class="words" dir="auto">a &lt;b&gt;</div>'
@@ -113,13 +113,13 @@ class Explanation:
     _repr_html_ = as_html
 
     def as_table(self) -> pd.DataFrame:
-        """Return one row a phrase: `phrase`, `start`, `end` and `change`."""
+        """Return one row per phrase: `phrase`, `start`, `end` and `change`."""
         import pandas as pd
 
         return pd.DataFrame(self.changes, columns=list(Change._fields))
 
     def as_record(self) -> dict[str, Any]:
-        """Return target and changes as JSON holds them.
+        """Return target and changes for JSON.
 
         >>> Explanation("a cat", "alignment", 0.7).as_record()
         {'target': 'alignment', 'changes': []}

@@ -1,1 +1,1 @@
-"""A language model that is asked how well prompts will do, with judged examples."""
+"""A language model that predicts how well prompts will do, from rated examples."""

@@ -1,4 +1,4 @@
-"""A language model as a predictor: asked how well a prompt will do, with judged examples.
+"""A language model as a predictor: it rates prompts from rated examples.
 
 It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples
 spread over the scores, the others are the training prompts that share most words with the prompt.

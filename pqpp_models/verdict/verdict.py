@@ -1,10 +1,9 @@
-"""The verdict on prompts: a rank among other prompts, one sentence, and what costs most.
+"""The verdict on prompts: a rank among other prompts, one sentence, and the costliest skills.
 
-What a skill costs is asked of the predictor itself: the prompt is put plainly (`skills`), predicted
-again, and the cost is by how many of 100 people's prompts the plain one ranks higher. So a cost is
-a difference of two predictions; it is no cause of what images will look like. Kinds of prompts
-whose order is hardly predicted get no verdict: `benchmarks/verdicts.md` tells how it was
-measured.
+To find the cost of a skill, the skill is removed from the prompt (`skills`) and the prompt is
+predicted again; the cost is the difference of both ranks among 100 prompts that people wrote. It is
+a difference of predictions, not a cause of what images look like. Prompts of kinds that are not
+ranked reliably get no verdict: see `benchmarks/verdicts.md`.
 """
 
 from __future__ import annotations
@@ -52,19 +51,18 @@ class PromptVerdict:
     """The verdict on a prompt.
 
     Attributes:
-        prompt: As it came.
-        target: What is predicted, `alignment` by the shipped predictor.
-        value: The prediction, in the target's unit; NaN where there is no verdict.
+        prompt: The prompt as given.
+        target: The predicted target; `alignment` for the shipped predictor.
+        value: The prediction, in the target's unit; NaN without a verdict.
         level: `very hard`, `hard`, `average`, `easy` or `very easy`, by the rank among people's
-            prompts; `unknown` where the predictor cannot read the prompt, or hardly predicts how
-            prompts of its kind rank: lists of tags, and those of more than 30 words or with two
-            that nobody knows.
-        sentence: The verdict in a sentence: the level, and the two skills that cost most, where
-            they cost at least 5 ranks or, of a hard prompt, together so much or its own rank.
-        easier_than_people: Than how many of 100 prompts that people wrote; NaN if unknown.
-        easier_than_captions: Than how many of 100 real captions.
-        costs: The skills that were found, the dearest first: a skill, and by how many ranks among
-            people's prompts the plain prompt is easier. Below 0: it is harder.
+            prompts; `unknown` if the predictor cannot read the prompt or does not rank its kind
+            reliably: tag lists, and prompts of more than 30 words or with two unknown words.
+        sentence: The level, and the two skills that cost most, if they cost at least 5 ranks; for
+            a hard prompt, also if together they cost that much or its own rank.
+        easier_than_people: The number of 100 prompts by people that are harder; NaN if unknown.
+        easier_than_captions: The number of 100 photo captions that are harder.
+        costs: The skills in the prompt, the costliest first, each with the number of ranks that the
+            prompt without it is easier; negative if harder.
     """
 
     prompt: str
@@ -78,7 +76,7 @@ class PromptVerdict:
 
     @property
     def skill(self) -> str | None:
-        """The skill that costs most, None where nothing costs 5 ranks.
+        """The skill that costs most; None if none costs 5 ranks.
 
         >>> verdict("nine red dogs on a table").skill
         'count'
@@ -87,7 +85,7 @@ class PromptVerdict:
 
     @property
     def rank(self) -> str:
-        """The ranks in words; an empty text where they are not known."""
+        """The ranks in words; empty if unknown."""
         if math.isnan(self.easier_than_people):
             return ""
         people, captions = map(_describe_rank, (self.easier_than_people, self.easier_than_captions))
@@ -108,7 +106,7 @@ class PromptVerdict:
 
     @property
     def remedy(self) -> str:
-        """What the prompt would be without what costs most, in words; empty where nothing does."""
+        """The rank of the prompt without its costliest skill, in words; empty if there is none."""
         if self.skill is None:
             return ""
         skill, cost = self.costs[0]
@@ -134,14 +132,14 @@ class PromptVerdict:
 
 
 class PromptVerdicts(tuple[PromptVerdict, ...]):
-    """Verdicts, one a prompt; a notebook shows them as a table with bars."""
+    """Verdicts, one per prompt; notebooks show them as a table with bars."""
 
     def as_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `PromptVerdict.as_record`, one row a prompt."""
+        """Return the columns of `PromptVerdict.as_record`, one row per prompt."""
         return {name: [one.as_record()[name] for one in self] for name in VERDICT_COLUMNS}
 
     def as_table(self) -> pd.DataFrame:
-        """Return one row a prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
+        """Return one row per prompt: `prompt`, and the columns of `PromptVerdict.as_record`.
 
         >>> verdict(["a cat", "nine red dogs"]).as_table().columns.tolist()[:4]
         ['prompt', 'verdict', 'level', 'easier_than_people']
@@ -154,7 +152,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         """Return a table with bars: prompts, verdicts, and ranks among people's prompts.
 
         Args:
-            sortable: Whether its headings are buttons.
+            sortable: Whether the headings are buttons that sort.
 
         >>> "counts nine things" in verdict(["nine red dogs"]).as_html()
         True
@@ -177,24 +175,24 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
 
 
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
-    """Say how hard prompts are for image generators, in a sentence, and what makes them so.
+    """Return how hard prompts are for image generators, and why.
 
-    The rank is of the prediction among those for other prompts, which stand in the predictor's
-    configuration: 6,000 captions of PQPP's train split, and prompts that people wrote in four
-    studies. Costs are in ranks among the latter: see `PromptVerdict.costs`.
+    The prediction is ranked among those of other prompts: 6,000 captions of PQPP's train split, and
+    prompts that people wrote in four studies. Costs are ranks among the latter (see
+    `PromptVerdict.costs`).
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
-        predictor: A predictor with a reference, or what `Predictor.from_pretrained` takes.
+        predictor: A predictor with a reference, or an argument of `Predictor.from_pretrained`.
 
     Returns:
         A `PromptVerdict` for one prompt, else `PromptVerdicts`, a tuple of them. A blank prompt has
-        an empty level and sentence. One that the predictor cannot read, or whose kind it hardly
-        predicts, has the level `unknown` and no value.
+        an empty level and sentence. A prompt that the predictor cannot read or does not rank
+        reliably has the level `unknown` and the value NaN.
 
     Raises:
-        PredictorError: The prompts are not readable or a file's name, or the predictor has no
-            reference.
+        PredictorError: The prompts cannot be read or are the name of a file, or the predictor has
+            no reference.
 
     Example:
         >>> found = verdict("a sign that says 'Deep Learning'")

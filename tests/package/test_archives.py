@@ -101,7 +101,7 @@ def assert_stands_alone(text):
 def test_links_of_the_description_are_whole_once_there_is_an_address():
     on_index = runpy.run_path(str(ROOT / "setup.py"))["on_index"]
     text = on_index((ROOT / "README.md").read_text("utf-8"), "https://a.example/o/n/blob/v1/")
-    assert "](https://a.example/o/n/raw/v1/docs/pictures/easy_and_hard.png)" in text
+    assert "](https://a.example/o/n/raw/v1/docs/pictures/easy_and_hard.svg)" in text
     assert "](https://a.example/o/n/blob/v1/docs/bench.md)" in text
     assert_stands_alone(text)
 

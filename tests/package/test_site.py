@@ -188,11 +188,11 @@ FIRST_THREE = """queries => Object.fromEntries(queries.map((query) => {
 QUERIES = {
     "load_dataset": "data",
     "bench report": "bench tutorials/bench",
-    "router": "route tutorials/route",
+    "router": "route",
     "VISTAR": "how/vistar assess",
     "kendall": "metrics how/pqpp understand/glossary understand/numbers bench",
-    "parquet shards": "scale tutorials/route",
-    "far": "prompts understand/faq understand/glossary quickstart tutorials/ask",
+    "parquet shards": "scale",
+    "far": "prompts understand/glossary quickstart tutorials/ask",
     "hbpp": "understand/glossary understand/numbers how/pqpp",
 }
 

@@ -278,37 +278,36 @@ def fit(
     """Fit a predictor to prompts with known scores; the same input gives the same predictor.
 
     Args:
-        prompts: as `Predictor.predict` takes them, 20 to 30,000 distinct ones. Prompts that differ
-            only in how they are typed are one prompt with the mean of their scores; blank ones are
-            left out.
-        scores: shape ``(prompts, targets)``, or ``(prompts,)`` for one target; NaN where a prompt
-            has no value, which leaves it out for that target only.
-        targets: any names; of several, those with fewer than 20 prompts or one value alone are
-            left out, with a warning of the log. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR
-            and rates (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1; predictions stay within.
-            Others may leave the observed range by a tenth of it.
-        data: what the data is, for the configuration and the card.
-        folds: parts of the cross-validation.
+        prompts: 20 to 30,000 distinct prompts, as for `Predictor.predict`. Prompts that
+            are read as the same text become one with the mean of their scores; blank ones are
+            skipped.
+        scores: shape ``(prompts, targets)``, or ``(prompts,)`` for one target; a prompt with NaN is
+            skipped for that target only.
+        targets: any names. Of several, those with fewer than 20 prompts or a single value are
+            skipped with a warning. HBPP (``..._hbpp``) must be in -1 .. 2, P@10, RR and rates
+            (``..._p10``, ``..._rr``, ``..._rate``) in 0 .. 1, and so are the predictions. Those of
+            other targets may exceed the observed range by a tenth of it.
+        data: a description of the data, for the configuration and the card.
+        folds: number of folds of the cross-validation.
         progress: show bars on standard error.
-        ids: the prompts' ids, where they have any; the record of rows tells them apart by these.
-        limits: target to its lowest and highest value, where its name does not say.
-        encoder: the `static` on whose network the head stands, or a pretrained sentence encoder
-            beside `static-train`, like "sentence-transformers/all-MiniLM-L6-v2": a name or a
-            folder. The second needs torch, and is saved with the head. For prompts in other
-            languages give a multilingual one.
-        base: a target of the network's that the fit begins at, as `alignment`, whose network is
-            `static` then: it learns what your scores, of your own generator, differ from it by.
-            Worth most with 20 to 200 prompts, which higher scores should have where it is higher.
+        ids: the prompts' ids, by which the record of fitted rows identifies them.
+        limits: target to its lowest and highest value, if its name does not imply them.
+        encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
+            use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder
+            needs torch and is saved with the head. For other languages use a multilingual one.
+        base: a target of the network to start from, such as `alignment` (with `static`): the fit
+            learns the differences between it and your scores. Best with 20 to 200 prompts, if
+            higher scores go with higher values of the base.
 
     Returns:
-        The predictor. ``details["training"]`` tells of it: ``form`` what each target keeps, and of
-        prompts that were left out ``cross_validation`` and ``forms``, as
-        `pqpp_models.text.ridge.fitting.cross_validate` gives them. These are empty where
-        the network has learned the scores of all prompts but 19 or fewer.
+        The predictor. ``details["training"]`` has ``form``, the chosen form of each target, and
+        ``cross_validation`` and ``forms``, the figures on prompts left out, as returned by
+        `pqpp_models.text.ridge.fitting.cross_validate`. These are empty if the network was trained
+        on all but at most 19 of the prompts.
 
     Raises:
-        PredictorError: shapes don't fit, a score is outside its measure's range, or there are too
-            few prompts, or one value alone, for every target, or too many prompts.
+        PredictorError: shapes differ, a score is outside its measure's range, there are too many
+            prompts, or every target has too few prompts or a single value.
 
     >>> prompts = [f"{n} {x} cats" for x in ("red", "tan") for n in range(10)]
     >>> predictor = fit(prompts, [n / 20 for n in range(20)], ["my_rate"])
