@@ -45,7 +45,7 @@ class RayOptions:
 def run_on_ray(
     work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Do shards on a cluster; gives each with what `Work.do` returns, as they are done.
+    """Do shards on a cluster; gives each with what `Work.run` returns, as they are done.
 
     Raises:
         FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
@@ -126,7 +126,7 @@ def _run_tasks(
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
     do = ray.remote(**needed, max_retries=3, max_calls=0)(_run_shard)
-    held = ray.write(work)
+    held = ray.put(work)
     try:
         while True:
             for shard in itertools.islice(left, min(places, workers or places) - len(running)):
