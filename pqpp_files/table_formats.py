@@ -11,7 +11,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
         above: How many lines of names stand above the rows.
+        held: Bytes that lines which were read take; whoever keeps none of them puts it back to 0.
+        most: How many it may be; any number if None.
         errors: What becomes of bytes that are no UTF-8, as `open` has it.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
@@ -61,6 +63,8 @@ class Format(ABC):
     is_text = False
     errors = "strict"
     above = 0
+    held = 0
+    most: int | None = None
     has_header: bool | None = None
     index: Sequence[str] | range = ()
 
@@ -108,8 +112,12 @@ class Format(ABC):
     def _lines(self) -> Iterator[str]:
         """Give the lines as text."""
         encoding = "utf-8-sig"
+        read = -1 if self.most is None else self.most + 1
         with self.source.open() as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, read), b""), 1):
+                self.held += sys.getsizeof(line)
+                if self.most is not None:
+                    check_size(self.held, self.path, self.most)
                 try:
                     text = line.decode(encoding, self.errors)
                 except UnicodeDecodeError as error:
@@ -266,11 +274,14 @@ class Separated(Format):
 
     def _is_table(self, quoting: int) -> bool:
         """Tell whether tabs separate the same number of cells in all lines that have some."""
+        widths = set()
         try:
-            records = _csv_reader(self._lines(), "\t", quoting)
-            return len({len(record) for record in records if record}) == 1
+            for record in _csv_reader(self._lines(), "\t", quoting):
+                self.held = 0
+                widths.add(len(record))
         except csv.Error:
             return False
+        return len(widths - {0}) == 1
 
 
 def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,8 +12,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explain
+from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
-from pqpp_files.open_input import Input
+from pqpp_files.open_input import Input, most_unpacked
 from pqpp_files.shards.cells import text_array
 from pqpp_files.table_formats import Separated
 
@@ -251,7 +253,7 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
     is_separated = _is_separated(path)
     with explain(f"{path} cannot be read", "give Parquet or CSV"):
         if is_separated:
-            header, records = _read_separated(path)
+            header, records = _read_separated(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
         elif path.endswith(".arrow"):
             table = _arrow(path)
@@ -277,7 +279,7 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
     import pyarrow.parquet
 
     if _is_separated(path):
-        header, records = _read_separated(path)
+        header, records = _read_separated(path, start)
         columns = zip(*islice(records, start, start + rows), strict=True)
         return pa.table([text_array(cells) for cells in columns] or [[]] * len(header), header)
     if path.endswith(".arrow"):
@@ -287,6 +289,8 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
+        most = most_unpacked(opened.seek(0, 2))
+        check_parquet(opened, file.schema_arrow.names, path, most, groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 
@@ -314,11 +318,21 @@ def _is_separated(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def _read_separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the columns of a CSV and its rows."""
+def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the columns of a CSV and its rows, of which so many are not kept."""
+    import fsspec
+
     source = Separated(_AnyPlace(path), None, None)
     source.errors = "surrogateescape"
+    files, place = fsspec.core.url_to_fs(path)
+    source.most = most_unpacked(files.size(place) or 0)
     header, records = source.header_and_rows()
     if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
         raise FileError(f"{path}, line 1: not UTF-8; convert the file")
-    return header, records
+
+    def rows() -> Iterator[list[str]]:
+        for number, record in enumerate(records):
+            source.held *= number >= skipped
+            yield record
+
+    return header, rows()
