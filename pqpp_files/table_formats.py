@@ -50,8 +50,7 @@ class Format(ABC):
         is_text: Whether all cells are texts, as those of CSV are.
         above: How many lines of names stand above the rows.
         held: Bytes that lines which were read take; whoever keeps none of them puts it back to 0.
-        most: How many it may be; any number if None.
-        errors: What becomes of bytes that are no UTF-8, as `open` has it.
+        most: How many it may be.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
@@ -61,10 +60,9 @@ class Format(ABC):
 
     row_is = "row"
     is_text = False
-    errors = "strict"
     above = 0
     held = 0
-    most: int | None = None
+    most = sys.maxsize
     has_header: bool | None = None
     index: Sequence[str] | range = ()
 
@@ -112,14 +110,12 @@ class Format(ABC):
     def _lines(self) -> Iterator[str]:
         """Give the lines as text."""
         encoding = "utf-8-sig"
-        read = -1 if self.most is None else self.most + 1
         with self.source.open() as file:
-            for number, line in enumerate(iter(partial(file.readline, read), b""), 1):
+            for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):
                 self.held += sys.getsizeof(line)
-                if self.most is not None:
-                    check_size(self.held, self.path, self.most)
+                check_size(self.held, self.path, self.most)
                 try:
-                    text = line.decode(encoding, self.errors)
+                    text = line.decode(encoding)
                 except UnicodeDecodeError as error:
                     fault = f"not UTF-8 ({error.reason}); {self.source.remedy}"
                     raise FileError(f"{self.path}, line {number}: {fault}") from None
