@@ -89,7 +89,8 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
 
     Args:
         source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
-            `prompts/*.parquet`, a folder of such files; also with `hf://` before. The cells of CSV are text.
+            `prompts/*.parquet`, a folder of such files; also with `hf://` before. The cells
+            of CSV are text.
         size: The most rows of a shard; no shard spans two files.
         numbered: Columns that may name rows; where the input has none of them the first one is
             there and has their numbers.
@@ -248,9 +249,8 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow as pa
     import pyarrow.parquet
 
-    is_separated = _is_separated(path)
     with explain(f"{path} cannot be read", "give Parquet or CSV"):
-        if is_separated:
+        if is_separated := _is_separated(path):
             header, records = _read_separated(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
         else:
