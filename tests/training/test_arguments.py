@@ -1,6 +1,7 @@
 """Recipes from YAML and flags: precedence, types, and errors in one line."""
 
 import dataclasses
+import errno
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
+from pqpp_backbones.training.reading import reading
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
@@ -197,3 +199,8 @@ def test_help_needs_no_torch(tmp_path):
     said, refused = done.stderr.splitlines()
     assert said == str([0] * 6) and "this command needs torch; run: pip install" in refused
     assert done.stdout.count("--output-dir") >= 6 and "TrainingArguments" in done.stdout
+
+
+def test_a_read_only_home_names_the_cache():
+    with pytest.raises(PqppError, match="set HF_HOME"), reading("poems", "check its name"):
+        raise OSError(errno.EROFS, "Read-only file system", "/home/me/.cache")
