@@ -82,14 +82,13 @@ def _cluster() -> Iterator[Any]:
     address = os.environ.get("RAY_ADDRESS", "local")
     if address == "local":
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    here = {"include_dashboard": False} if address == "local" else {}
     try:
         ray.init(
             address,
             runtime_env={"env_vars": environment},
             log_to_driver=False,
             logging_level="CRITICAL",
-            **here,
+            include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
         raise FileError(f"no cluster of Ray ({address}) ({in_a_line(error)[:200]})") from None
