@@ -49,10 +49,6 @@ def start() -> None:
     try:
         if is_disabled():
             return
-        if _is_the_command():
-            from pqpp_cli.interrupts import arm
-
-            arm()  # what Python does from here on to our first line is guarded, too
         for module_name, plugin in _PLUGINS:
             try:
                 when_imported(module_name, _patch_with(plugin))
@@ -65,14 +61,6 @@ def start() -> None:
 def plugins() -> list[str]:
     """Return the modules of ours that register something, in order."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
-
-
-def _is_the_command():
-    """Tell whether this process is `pqpp` or `python -m pqpp`."""
-    words = [*sys.orig_argv, "", ""]
-    module = words[words.index("-m") + 1] if sys.argv[0] == "-m" else ""
-    name = sys.argv[0].rpartition(os.sep)[2].removesuffix(".exe")
-    return name == "pqpp" or module in ("pqpp", "pqpp_cli.main")
 
 
 def is_disabled() -> bool:

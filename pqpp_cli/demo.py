@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -54,7 +52,7 @@ class Demo(Served, Command):
     """Predict a few prompts, then compare predictors on PQPP's validation prompts.
 
     Prints the published figures too and writes a report. Without a network or a copy of the data,
-    the comparison is on a generated sample. In a terminal it then asks for a prompt of yours.
+    the comparison is on a generated sample.
 
     examples:
       pqpp demo
@@ -109,19 +107,7 @@ class Demo(Served, Command):
             _bench(rows, folder)
         print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
         print(f"done in {time.perf_counter() - started:.1f} s")
-        _ask()
-
-
-def _ask() -> None:
-    """Ask a person at a terminal for prompts, and answer; else say how to."""
-    from pqpp_models.verdict.verdict import verdict
-
-    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         print('\nnow a prompt of yours: pqpp predict "..."')
-        return
-    with contextlib.suppress(EOFError, KeyboardInterrupt):
-        while prompt := input("\na prompt of yours (or Enter to end): ").strip():
-            print(f"\n{verdict(prompt)}")
 
 
 def _load_rows() -> tuple[Any, str]:

@@ -266,8 +266,7 @@ class Shards(Group):
     Attributes:
         shard: Process only this part of the shards; I starts at 0.
         engine: Where to run: this machine (local, the default), or a Ray cluster whose nodes all
-            see the files.
-        ray_address: A Ray cluster, like auto or ray://HOST:10001 (default: one here).
+            see the files: that of RAY_ADDRESS, or one here.
         num_gpus: With --engine ray: GPUs per worker; may be 0.5.
     """
 
@@ -277,14 +276,13 @@ class Shards(Group):
     shard: str | None = option(None, metavar="I/N")
     workers: int | None = option(None, "parallel processes (default: 1; on Ray as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
-    ray_address: str | None = option(None, metavar="ADDRESS")
     num_cpus: float | None = option(None, "with --engine ray: CPUs per worker (default: 1)", ge=0)
     num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
         """Refuse what is about a cluster where none is asked for."""
         super().__post_init__()
-        for name in ("ray_address", "num_cpus", "num_gpus"):
+        for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
                 raise PqppError(f"`{name}` needs `engine` ray")
 
@@ -358,7 +356,7 @@ class Shards(Group):
             self.workers,
             sys.stderr.isatty(),
             engine=self.engine or "local",
-            ray=cut.RayOptions(self.ray_address, cpus, self.num_gpus or 0.0),
+            ray=cut.RayOptions(cpus, self.num_gpus or 0.0),
         )
         text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
         text += f", {done.skipped} already there" if done.skipped else ""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MAX_BYTES = "PQPP_MAX_BYTES"
 _FIRST = """\
 pqpp predict "a dog on a beach"           how well a prompt will do, and why
 pqpp demo --serve                         the same on a web page
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ...       "--format", "json"])  # doctest: +SKIP
     """
     streams = sys.stdout, sys.stderr
+    bound = os.environ.get(MAX_BYTES)
     try:
         with AtWork() as work:
             return _status(arguments, work)
@@ -48,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return STATUS_OF_INTERRUPT
     finally:
         sys.stdout, sys.stderr = streams
+        os.environ.pop(MAX_BYTES, None)
+        os.environ |= {} if bound is None else {MAX_BYTES: bound}
 
 
 def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
@@ -86,7 +90,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         quiet_libraries()
         command = read_recipe(kind, flags)
         if command.max_bytes:
-            os.environ["PQPP_MAX_BYTES"] = str(command.max_bytes)
+            os.environ[MAX_BYTES] = str(command.max_bytes)
         command.run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, has had enough

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
+import ast
+import importlib.util
+import pkgutil
+from pathlib import Path
+from typing import Any
 
 from pqpp_cli.command import Command
 from pqpp_files.options.option import NEEDED, option
 
-TRAINERS = ("bert", "clip", "correlation_cnn", "static", "text_ensemble", "rahf")
-"""What can be trained, each by `pqpp_training.train_NAME`."""
+TRAINERS = {
+    "bert": "pqpp_training.options:BertRecipe",
+    "clip": "pqpp_training.options:ClipRecipe",
+    "correlation_cnn": "pqpp_training.options:CnnRecipe",
+    "static": "pqpp_models.text.training.recipe:StaticRecipe",
+    "text_ensemble": "pqpp_models.text.training.recipe:EnsembleRecipe",
+    "rahf": "pqpp_training.options:RahfRecipe",
+}
+"""What can be trained, each by `pqpp_training.train_NAME`, and its options, which need no torch."""
 
 
 class Train(Command):
@@ -36,5 +47,14 @@ class Train(Command):
 
     def run(self) -> None:
         """Read the recipe, and train."""
-        script = importlib.import_module(f"pqpp_training.train_{self.name}")
-        script.main(self.words, f"pqpp train {self.name}")
+        from pqpp_backbones.training.script import run_script
+
+        name = f"pqpp_training.train_{self.name}"
+        script = Path(getattr(importlib.util.find_spec(name), "origin", None) or "")
+        about = ast.get_docstring(ast.parse(script.read_text("utf-8")))
+
+        def train(recipe: Any) -> None:
+            importlib.import_module(name).train(recipe)
+
+        kind = pkgutil.resolve_name(TRAINERS[self.name])
+        run_script(train, kind, about, self.words, f"pqpp train {self.name}")

@@ -50,9 +50,6 @@ def pinned_requirements(*extras: str) -> list[str]:
         This package with its extras, then the packages that it and they need, each at the version
         that is installed here; one that is not installed is left to pip.
 
-    Raises:
-        MissingExtraError: This package itself is not installed.
-
     Example:
         >>> pinned_requirements("demo")[0].startswith("pqpp[demo]")
         True
@@ -61,11 +58,7 @@ def pinned_requirements(*extras: str) -> list[str]:
 
     from packaging.requirements import Requirement
 
-    try:
-        own = metadata.distribution("pqpp")
-    except metadata.PackageNotFoundError:
-        line = "the version of pqpp is unknown: it is not installed; run: pip install ."
-        raise MissingExtraError(line) from None
+    own = metadata.distribution("pqpp")
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
     origin = _direct_url()
     place = "{vcs}+{url}@{commit_id}".format(**origin) if "commit_id" in origin else ""

@@ -149,9 +149,14 @@ def most_unpacked(packed: int) -> int:
     A hundred times its own, at most a gibibyte, but 64 MiB and its own always. What the
     environment says as PQPP_MAX_BYTES, where `--max-bytes` puts it, goes first.
 
+    Raises:
+        FileError: It says no number.
+
     Example:
         >>> most_unpacked(10), most_unpacked(10**6), most_unpacked(10**9)
         (67108864, 100000000, 1073741824)
     """
-    most = max(packed, min(_MOST, max(_LITTLE, _RATIO * packed)))
-    return int(os.environ.get("PQPP_MAX_BYTES", most))
+    given = os.environ.get("PQPP_MAX_BYTES", "")
+    if given and not given.isdecimal():
+        raise FileError(f"PQPP_MAX_BYTES is {given!r:.60}; write a number of bytes")
+    return int(given or max(packed, min(_MOST, max(_LITTLE, _RATIO * packed))))

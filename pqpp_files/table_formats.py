@@ -11,7 +11,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,8 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
         above: How many lines of names stand above the rows.
-        errors: What becomes of bytes that are no UTF-8, as `open` has it.
+        held: Bytes that lines which were read take; whoever keeps none of them puts it back to 0.
+        most: How many it may be.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None where whoever asks has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
@@ -59,8 +60,9 @@ class Format(ABC):
 
     row_is = "row"
     is_text = False
-    errors = "strict"
     above = 0
+    held = 0
+    most = sys.maxsize
     has_header: bool | None = None
     index: Sequence[str] | range = ()
 
@@ -109,9 +111,11 @@ class Format(ABC):
         """Give the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):
+                self.held += sys.getsizeof(line)
+                check_size(self.held, self.path, self.most)
                 try:
-                    text = line.decode(encoding, self.errors)
+                    text = line.decode(encoding)
                 except UnicodeDecodeError as error:
                     fault = f"not UTF-8 ({error.reason}); {self.source.remedy}"
                     raise FileError(f"{self.path}, line {number}: {fault}") from None
@@ -266,11 +270,14 @@ class Separated(Format):
 
     def _is_table(self, quoting: int) -> bool:
         """Tell whether tabs separate the same number of cells in all lines that have some."""
+        widths = set()
         try:
-            records = _csv_reader(self._lines(), "\t", quoting)
-            return len({len(record) for record in records if record}) == 1
+            for record in _csv_reader(self._lines(), "\t", quoting):
+                self.held = 0
+                widths.add(len(record))
         except csv.Error:
             return False
+        return len(widths - {0}) == 1
 
 
 def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:

@@ -1,7 +1,6 @@
 """The files that make `load_dataset("pqpp")` work without an import, in an environment."""
 
 import importlib
-import logging
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -46,22 +45,13 @@ def status(folder: Path) -> str:
 
 
 def switch_on(folder: Path) -> None:
-    """Write the files, also for an editable install, which does not get them."""
+    """Write the files, also for an editable install, which does not get them.
+
+    Where `pip uninstall` leaves them, they do nothing.
+    """
     (folder / MARK_OF_OFF).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
         write_whole(folder / name, text)
-    # `pip uninstall` removes what RECORD lists; an editable install lists no start-up files.
-    installed = distribution("pqpp")
-    record = installed.read_text("RECORD")
-    path = next((p for p in installed.files or () if p.name == "RECORD"), None)
-    if record is None or path is None:
-        note = "no RECORD; remove the files by `pqpp models autoload off`"
-        logging.getLogger(__name__).warning(note)
-        return
-    listed = {line.split(",")[0] for line in record.splitlines()}
-    added = "".join(f"{name},,\n" for name in START_UP_FILES if name not in listed)
-    if added:
-        write_whole(Path(str(installed.locate_file(path))), record + added)
 
 
 def switch_off(folder: Path) -> None:

@@ -8,11 +8,12 @@ Examples::
   torchrun --nproc_per_node 2 -m pqpp_training.train_bert --config bert
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
+from pqpp_training.options import BertRecipe
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.encoder.encoding import as_batch
@@ -22,30 +23,11 @@ from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
-from pqpp_files.options.option import option
-from pqpp_models.bert.modeling_bert_predictor import POOLINGS, BertForPerformancePrediction
+from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.targets import scale_targets
 from pqpp_models.training.data import load_rows, scaled_correlations
-from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor
-
-
-@dataclass(kw_only=True)
-class BertRecipe(PredictorRecipe):
-    """What a text encoder is trained by.
-
-    Attributes:
-        max_length: Maximum number of tokens of a prompt; default: 128, or the encoder's limit.
-    """
-
-    output_dir: str = option("runs/bert")
-    pooling: str = option("cls", "how the last layer is pooled for the head", POOLINGS)
-    head_size: int = option(512, "units of the head's hidden layer")
-    head_dropout: float = option(0.3, "dropout before it")
-    max_length: int | None = None
-    group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
-    balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
 
 def train(recipe: BertRecipe) -> Outcome:

@@ -8,11 +8,12 @@ Examples::
   pqpp train clip --config clip_retrieval --dataset my_folder
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
+from pqpp_training.options import ClipRecipe
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.images.embedding import to_pixels, tokenize
@@ -22,11 +23,7 @@ from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import option
 from pqpp_models.clip.modeling_clip_predictor import (
-    AGGREGATIONS,
-    TASKS,
-    TUNINGS,
     ClipForPerformancePrediction,
     embed_pairs,
     merge,
@@ -35,29 +32,7 @@ from pqpp_models.clip.modeling_clip_predictor import (
 from pqpp_models.clip.predictor import ClipPredictor
 from pqpp_models.images.pairs import Pairs, get_task, performance, read_mappings, read_pairs
 from pqpp_models.training.data import Rows, correlations, load_rows
-from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor
-
-
-@dataclass(kw_only=True)
-class ClipRecipe(PredictorRecipe):
-    """What a CLIP-like model is trained by.
-
-    Attributes:
-        image_dir: Folder of the images of PQPP or of the dataset.
-    """
-
-    model: str = option("openai/clip-vit-base-patch32", "pretrained CLIP-like model")
-    output_dir: str = option("runs/clip")
-    image_dir: str | None = option(None, path="folder")
-    targets: list[str] = option(["mean_hbpp"], "targets, with commas")
-    task: str = option("generation", "images and head of this task", TASKS)
-    tuning: str = option("full", "what is trained in addition to the head", TUNINGS)
-    lora_rank: int = option(8, "rank of the adapters, with --tuning lora", gt=0)
-    lora_alpha: int = option(16, "scale of the adapters")
-    head_dropout: float = option(0.5, "dropout in the head")
-    first_k: int = option(25, "retrieved images per model")
-    aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:

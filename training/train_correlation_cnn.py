@@ -9,12 +9,12 @@ Examples::
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+from pqpp_training.options import CnnRecipe
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.images.embedding import embed_images, load_backbone
@@ -22,7 +22,6 @@ from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
-from pqpp_files.options.option import option
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
@@ -36,24 +35,7 @@ from pqpp_models.correlation_cnn.predictor import (
 from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
 from pqpp_models.targets import scale_targets
 from pqpp_models.training.data import Rows, load_rows, scaled_correlations
-from pqpp_models.training.recipe import PredictorRecipe
 from pqpp_models.training.save import save_predictor
-
-
-@dataclass(kw_only=True)
-class CnnRecipe(PredictorRecipe):
-    """What the network is trained by; `model` embeds the images where rows hold images.
-
-    Attributes:
-        image_dir: Folder of the images of PQPP or of the dataset.
-    """
-
-    model: str = option("openai/clip-vit-base-patch32", "CLIP-like model that embeds images")
-    output_dir: str = option("runs/correlation_cnn")
-    image_dir: str | None = option(None, path="folder")
-    targets: list[str] = option(["mean_hbpp"], "targets, with commas")
-    channels: int = option(1, "matrices per row, one per retrieval model")
-    matrix_size: int = option(4, "images per matrix: 4 for generation, 25 for retrieval")
 
 
 def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:

@@ -8,12 +8,12 @@ Examples::
       --data-dir scenes/richhf --pickapic-dir scenes/pickapic
 """
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from accelerate.utils import gather_object
+from pqpp_training.options import RahfRecipe
 from transformers import (
     AutoImageProcessor,
     AutoTokenizer,
@@ -23,57 +23,19 @@ from transformers import (
 )
 
 from pqpp_backbones.pretrained import loading
-from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
 from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
 from pqpp_backbones.training.script import or_exit, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
-from pqpp_feedback.rahf.examples import BLINDS, Examples, describe_data, load_split
+from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, layer_rows, load_towers
-from pqpp_feedback.rahf.outputs import VARIANTS
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import option
 from pqpp_hub.card import render_card
 
 PRESETS = ("small", "tiny")
-
-
-@dataclass(kw_only=True)
-class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
-    """What RAHF is trained by."""
-
-    subset: str | None = option("richhf", "its configuration")
-    pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
-    model: str = option(
-        "towers", "pretrained towers, small, tiny, or a RAHF model to continue from"
-    )
-    vision_model: str = option("google/vit-base-patch16-224-in21k", "image tower", path="name")
-    text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
-    output_dir: str = option("runs/rahf")
-    variant: str = option("multi_head", "seven heads, or three with task strings", VARIANTS)
-    heatmap_weight: float = option(5.0, "weight of the heatmaps' squared error", ge=0)
-    score_weight: float = option(1.0, "weight of the scores' squared error", ge=0)
-    keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", ge=0)
-    joint_weight: float = option(1.0, "weight of misalignment and alignment among these", gt=0)
-    joint_first: int = option(0, "epochs on misalignment, alignment and rewriting alone", ge=0)
-    augmentation: bool = option(True, "the paper's augmentations")
-    prompt_dropout: float = option(0.0, "share of prompts written from the image alone", ge=0, lt=1)
-    blind: str = option("none", "ablation: input that the model does not get", BLINDS)
-    in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
-    max_validation_rows: int | None = option(None, "use only the first rows of validation", gt=0)
-    group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
-    gradient_checkpointing: bool = option(False, "recompute activations, to save memory")
-    early_stopping_patience: int = option(0)
-
-    def __post_init__(self) -> None:
-        """Refuse what would leave outputs unlearned, too."""
-        super().__post_init__()
-        if self.joint_first >= self.num_train_epochs:
-            first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
-            raise PqppError(f"{first}; leave at least one for the other outputs")
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:

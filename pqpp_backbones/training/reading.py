@@ -1,11 +1,12 @@
 """Why a dataset cannot be loaded, in one line."""
 
 import contextlib
+import errno
 from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.atomic_write import is_full, naming
-from pqpp_files.errors import PqppError
+from pqpp_files.errors import PqppError, in_a_line
 from pqpp_hub.reasons import find_reason
 
 
@@ -33,16 +34,14 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
         if is_full(error):
             with naming(datasets.config.HF_DATASETS_CACHE):
                 raise
-        if dataset == "pqpp" and isinstance(error, DatasetGenerationError):
-            raise  # a defect of our own reader, which must be seen
         # The texts of the Hub's client may hold request headers, and with them a token.
-        refused = find_reason(error)
-        if refused is not None:
+        if refused := find_reason(error):
             raise PqppError(f"the dataset {dataset} {refused}") from None
-        if not isinstance(error, (OSError, ValueError, KeyError, RuntimeError, DatasetsError)):
-            raise
-        inner = error.__cause__ if isinstance(error, DatasetGenerationError) else error
-        # A KeyError's text is its key in quotes.
-        text = " ".join(str(inner.args[0] if isinstance(inner, KeyError) else inner).split())
-        reason = text.rstrip(".")[:300] or type(inner).__name__
+        known = (OSError, ValueError, KeyError, RuntimeError, DatasetsError)
+        is_made = isinstance(error, DatasetGenerationError)
+        if (is_made and dataset == "pqpp") or not isinstance(error, known):
+            raise  # a defect, of our own reader say, which must be seen
+        if isinstance(error, PermissionError) or getattr(error, "errno", 0) == errno.EROFS:
+            remedy = "set HF_HOME to a folder that you may write to, or check your permissions"
+        reason = in_a_line((error.__cause__ if is_made else None) or error, named=False).rstrip(".")
         raise PqppError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

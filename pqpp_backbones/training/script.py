@@ -41,9 +41,8 @@ def run_script(
     except PqppError as error:
         raise ModelError(in_flags(str(error), kind)) from error
     finally:
-        import torch
-
-        if torch.distributed.is_initialized():
+        torch = sys.modules.get("torch")
+        if torch and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
 
 

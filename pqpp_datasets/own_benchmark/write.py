@@ -35,7 +35,6 @@ from pqpp_files.names import how_many
 from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
-from pqpp_hub.licences import require_licence
 
 ANNOTATORS = ("crowdsourced", "expert-generated", "machine-generated", "found", "other")
 _BINS = 12
@@ -81,8 +80,6 @@ class Extras:
     _drawn: dict[tuple[str, ...], list[int]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self):
-        if self.license is not None:
-            require_licence(self.license, BenchmarkError)
         if self.annotations_creators not in ANNOTATORS:
             came = f"`annotations_creators` {self.annotations_creators}"
             raise BenchmarkError(f"{came}: choose among {', '.join(ANNOTATORS)}")

@@ -16,7 +16,6 @@ from pqpp_files.foreign.images import open_image
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
 
-BLINDS = ("none", "image", "prompt")
 _MAPS = tuple(f"{name}_map" for name in HEATMAPS)
 
 

@@ -21,5 +21,6 @@ TASK_STRINGS = (
 
 KEYWORD_TASK = TASK_STRINGS.index(KEYWORDS)
 
+BLINDS = ("none", "image", "prompt")
 VARIANTS = ("multi_head", "augmented_prompt")
 HEAD_STYLES = ("paper", "released")

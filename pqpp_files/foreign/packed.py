@@ -1,11 +1,14 @@
 """How large files become that are kept in little room: asked before their cells are made."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pqpp_files.errors import FileError
 
 
-def check_parquet(opened: Any, columns: list[str], name: str, most: int) -> None:
+def check_parquet(
+    opened: Any, columns: list[str], name: str, most: int, groups: Sequence[int] | None = None
+) -> None:
     """Refuse columns of Parquet that take more bytes than allowed.
 
     A text that is kept once counts as often as it occurs.
@@ -15,6 +18,7 @@ def check_parquet(opened: Any, columns: list[str], name: str, most: int) -> None
         columns: Those that will be read.
         name: Of the file, for the error.
         most: Bytes.
+        groups: Which groups of rows; all if None.
 
     Raises:
         FileError: They do.
@@ -25,11 +29,13 @@ def check_parquet(opened: Any, columns: list[str], name: str, most: int) -> None
     paths = [file.schema.column(n).path for n in range(file.metadata.num_columns)]
     taken = [n for n, p in enumerate(paths) if any(f"{p}.".startswith(f"{c}.") for c in columns)]
     size = 0
-    for group in map(file.metadata.row_group, range(file.num_row_groups)):
+    groups = range(file.num_row_groups) if groups is None else groups
+    for group in map(file.metadata.row_group, groups):
         for chunk, width in ((group.column(n), file.schema.column(n).length) for n in taken):
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
     check_size(size, name, most)
-    coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths).read(columns)
+    coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
+    coded = coded.read_row_groups(groups, columns)
     check_size(sum(map(_size_of, coded.columns)), name, most)
 
 

@@ -51,6 +51,7 @@ def parse_recipe(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
     add_options(parser, kind)
     flags, unknown = parser.parse_known_args(with_hyphens(arguments))
     for word in unknown:

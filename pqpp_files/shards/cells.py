@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError
@@ -111,22 +110,6 @@ def all_utf_8(table: pa.Table) -> pa.Table:
             ]
             table = table.set_column(index, name, pa.array(kept, column.type))
     return table
-
-
-def text_array(cells: Sequence[str]) -> pa.Array:
-    """Return texts as an array; what a file has in place of UTF-8 stays as it is in the file.
-
-    Example:
-        >>> text_array(["a cat", "a dog"]).to_pylist()
-        ['a cat', 'a dog']
-    """
-    import pyarrow as pa
-
-    try:
-        return pa.array(cells, pa.string())
-    except UnicodeEncodeError:
-        raw = pa.array([cell.encode("utf-8", "surrogateescape") for cell in cells], pa.binary())
-        return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,16 +12,16 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explain
+from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
-from pqpp_files.open_input import Input
-from pqpp_files.shards.cells import text_array
+from pqpp_files.open_input import Input, most_unpacked
 from pqpp_files.table_formats import Separated
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KINDS = ("parquet", "arrow", "csv", "tsv", "csv.gz", "tsv.gz")
-"""How the names of such files end; `arrow` is what `datasets` saves."""
+KINDS = ("parquet", "csv", "tsv", "csv.gz", "tsv.gz")
+"""How the names of such files end."""
 _END = 1 << 18
 
 
@@ -30,7 +31,7 @@ class Shard:
 
     Attributes:
         name: Of the output, like `part-00003-of-00012.parquet`.
-        path: The input: Parquet, CSV, or Arrow as `datasets` saves it; also with `hf://` before.
+        path: The input: Parquet or CSV; also with `hf://` before.
             Empty where the rows are in memory.
         start: The first row.
         rows: How many.
@@ -88,8 +89,8 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
 
     Args:
         source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
-            `prompts/*.parquet`, a folder of such files or one that `datasets` has saved; also with
-            `hf://` before. The cells of CSV are text.
+            `prompts/*.parquet`, a folder of such files; also with `hf://` before. The cells
+            of CSV are text.
         size: The most rows of a shard; no shard spans two files.
         numbered: Columns that may name rows; where the input has none of them the first one is
             there and has their numbers.
@@ -228,7 +229,7 @@ def _list_files(source: str) -> list[str]:
         elif file_system.isdir(path):
             below = f"{path.rstrip('/')}/**/*."
             of_kind = [file_system.glob(f"{below}{kind}") for kind in KINDS]
-            paths = of_kind[0] + of_kind[1] or list(chain.from_iterable(of_kind))
+            paths = of_kind[0] or list(chain.from_iterable(of_kind))
         else:
             paths, is_named = ([path] if file_system.exists(path) else []), True
     # Readers of folders leave out what begins so: what is not whole yet, say.
@@ -248,14 +249,10 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow as pa
     import pyarrow.parquet
 
-    is_separated = _is_separated(path)
     with explain(f"{path} cannot be read", "give Parquet or CSV"):
-        if is_separated:
-            header, records = _read_separated(path)
+        if is_separated := _is_separated(path):
+            header, records = _read_separated(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])
-        elif path.endswith(".arrow"):
-            table = _arrow(path)
-            rows, schema = len(table), table.schema
         else:
             with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
@@ -277,28 +274,23 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
     import pyarrow.parquet
 
     if _is_separated(path):
-        header, records = _read_separated(path)
+        header, records = _read_separated(path, start)
         columns = zip(*islice(records, start, start + rows), strict=True)
-        return pa.table([text_array(cells) for cells in columns] or [[]] * len(header), header)
-    if path.endswith(".arrow"):
-        return _arrow(path).slice(start, rows)
+        return pa.table(
+            [pa.array(cells, pa.string()) for cells in columns] or [[]] * len(header), header
+        )
     with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
         sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
+        most = most_unpacked(opened.seek(0, 2))
+        check_parquet(opened, file.schema_arrow.names, path, most, groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 
-def _arrow(path: str) -> pa.Table:
-    """Return a file of `datasets`, which stays on the disk where it is."""
-    import pyarrow as pa
-
-    return pa.ipc.open_stream(pa.memory_map(path.removeprefix("file://"))).read_all()
-
-
 class _AnyPlace(Input):
-    """A text file wherever it lies; what is no UTF-8 stays, and is told of the row that has it."""
+    """A text file wherever it lies."""
 
     def check(self) -> None:
         """Leave it to `open`."""
@@ -314,11 +306,18 @@ def _is_separated(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
 
 
-def _read_separated(path: str) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the columns of a CSV and its rows."""
+def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the columns of a CSV and its rows, of which so many are not kept."""
+    import fsspec
+
     source = Separated(_AnyPlace(path), None, None)
-    source.errors = "surrogateescape"
+    files, place = fsspec.core.url_to_fs(path)
+    source.most = most_unpacked(files.size(place) or 0)
     header, records = source.header_and_rows()
-    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
-        raise FileError(f"{path}, line 1: not UTF-8; convert the file")
-    return header, records
+
+    def rows() -> Iterator[list[str]]:
+        for number, record in enumerate(records):
+            source.held *= number >= skipped
+            yield record
+
+    return header, rows()

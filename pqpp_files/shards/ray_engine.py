@@ -32,12 +32,10 @@ class RayOptions:
     """What of a cluster a job takes.
 
     Attributes:
-        address: Of the cluster, as `ray.init` takes it; a new one on this machine if None.
         num_cpus: Of a task.
         num_gpus: Of a task, fractions too.
     """
 
-    address: str | None = None
     num_cpus: float = 1.0
     num_gpus: float = 0.0
 
@@ -45,7 +43,7 @@ class RayOptions:
 def run_on_ray(
     work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Do shards on a cluster; gives each with what `Work.do` returns, as they are done.
+    """Do shards on a cluster; gives each with what `Work.run` returns, as they are done.
 
     Raises:
         FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
@@ -57,7 +55,7 @@ def run_on_ray(
     work.folder = str(Path.cwd())
     if work.store.is_local:
         work.store.url = str(resolve(work.store.url))
-    with _cluster(options) as ray:
+    with _cluster() as ray:
         try:
             for shard, errors in _run_tasks(ray, work, todo, options, workers):
                 # After a kill what a dead worker had done comes back as done by another.
@@ -72,8 +70,8 @@ def run_on_ray(
 
 
 @contextmanager
-def _cluster(options: RayOptions) -> Iterator[Any]:
-    """Give Ray, connected; a cluster that was started for this job ends with it."""
+def _cluster() -> Iterator[Any]:
+    """Give Ray, connected to the cluster of RAY_ADDRESS, or to one that ends with this job."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with needing("`engine` ray", "ray"):
         import ray
@@ -81,20 +79,19 @@ def _cluster(options: RayOptions) -> Iterator[Any]:
         yield ray
         return
     environment = dict.fromkeys(THREADS, "1")
-    if options.address is None:
+    address = os.environ.get("RAY_ADDRESS", "local")
+    if address == "local":
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    here = {"include_dashboard": False} if options.address is None else {}
     try:
         ray.init(
-            options.address or "local",
+            address,
             runtime_env={"env_vars": environment},
             log_to_driver=False,
             logging_level="CRITICAL",
-            **here,
+            include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        where = options.address or "this machine"
-        raise FileError(f"no cluster of Ray at {where} ({in_a_line(error)[:200]})") from None
+        raise FileError(f"no cluster of Ray ({address}) ({in_a_line(error)[:200]})") from None
     try:
         yield ray
     finally:
@@ -126,7 +123,7 @@ def _run_tasks(
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
     do = ray.remote(**needed, max_retries=3, max_calls=0)(_run_shard)
-    held = ray.write(work)
+    held = ray.put(work)
     try:
         while True:
             for shard in itertools.islice(left, min(places, workers or places) - len(running)):

@@ -363,7 +363,7 @@ def compare_with_baseline(
     Both coefficients by `paired_permutation`, by which Kendall's always has a p-value and Pearson's
     none where the warning says so; each family of p-values is corrected by Holm over the whole
     table. A predictor whose higher values mean harder prompts
-    is turned first, by what it declares, else by the sign that is known, else by that of these very
+    is turned first, by the sign that is known, else by what it declares, else by that of these very
     rows, so that what is compared is the size of r.
 
     Args:
@@ -433,11 +433,11 @@ def compare_with_baseline(
 
 def _sign(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
     """Return by what predictions are turned so that higher ones mean higher, and what tells so."""
+    if sign := known.get((row.predictor, row.target)):
+        return sign, "by the sign on train"
     measure = get_measure(row.target)
     if measure and higher_is != "unknown":
         return (1.0 if higher_is == measure.higher_is else -1.0), "as declared"
-    if sign := known.get((row.predictor, row.target)):
-        return sign, "by the sign on train"
     return (-1.0 if row.pearson < 0 else 1.0), "by |r|"
 
 

@@ -106,7 +106,7 @@ def render_report(
             (visible(name), titles.get(column, column), *rest)
             for name, column, *rest in differences(results)
         ],
-        notes=[visible(line) for line in notes(results, published)],
+        notes=[visible(line) for line in notes(results, published, True)],
         few=FEW,
         predictors=panels,
         without=without,

@@ -69,15 +69,17 @@ class BenchRun:
         Args:
             baseline: Its name.
             progress: Show progress bars on standard error.
-            train: Rows that tell the sign of predictors of texts that declare no direction.
+            train: Rows that tell the sign of predictors of texts that were fitted to no scores.
         """
         taken = {name: build for build, name in self.builds.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
-        undeclared = {n: p for n, p in self.predictors.items() if p.higher_is == "unknown"}
-        undeclared = {n: p for n, p in undeclared.items() if p.inputs == "text"}
-        if train is not None and undeclared:
+        unfitted = {n: p for n, p in self.predictors.items() if p.inputs == "text"}
+        unfitted = {
+            n: p for n, p in unfitted.items() if p.higher_is == "unknown" or not p.supervised
+        }
+        if train is not None and unfitted:
             targets = [t for t in self.references if t in train.known_targets]
-            said = predict_all(undeclared, train.rows, targets, progress)
+            said = predict_all(unfitted, train.rows, targets, progress)
             on_train = evaluate_predictions(said, train.true(targets), train)
             known = {(r.predictor, r.target): float(np.sign(r.pearson)) for r in on_train}
             known = {cell: sign for cell, sign in known.items() if sign * sign == 1}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from string import ascii_lowercase
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -272,8 +273,10 @@ GENERATED_NOTE = (
 )
 
 
-def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[str]:
-    """Return the lines that say what a table's figures are."""
+def notes(
+    results: Sequence[Result], published: Sequence[PublishedResult], is_page: bool = False
+) -> list[str]:
+    """Return the lines that say what a table's figures are; a page has room for each warning."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
     of_data = collect(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
@@ -300,11 +303,14 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
         lines.append(f"signs set so that higher is better, {told}")
-    for row in results:
-        for coefficient in COEFFICIENTS:
-            if warning := getattr(row, f"{coefficient}_baseline_warning"):
-                name = f"{row.predictor} less {row.baseline} on {row.label}"
-                lines.append(f"! {name}, {coefficient.title()}: {warning}")
+    for coefficient in COEFFICIENTS:
+        name = f"{coefficient}_baseline_warning"
+        warned = {f"{r.predictor} on {r.label}": w for r in results if (w := getattr(r, name))}
+        if is_page:
+            lines += [f"! {cell}, {coefficient.title()}: {why}" for cell, why in warned.items()]
+        elif warned:
+            line = f"! {coefficient.title()} hangs on few prompts: {', '.join(warned)}"
+            lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
     for key, (first, *_) in published_groups(published).items():
         lines.append(
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"

@@ -1,1 +1,3 @@
 """The text predictor: any encoder of `AutoModel` with the regression head of the PQPP paper."""
+
+POOLINGS = ("cls", "pooler", "mean")

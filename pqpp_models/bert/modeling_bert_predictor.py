@@ -16,10 +16,9 @@ from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretr
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
+from pqpp_models.bert import POOLINGS
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce
-
-POOLINGS = ("cls", "pooler", "mean")
 
 
 class BertPredictorConfig(PredictorConfig):

@@ -1,1 +1,5 @@
 """The predictor that sees the images: a CLIP-like model on (prompt, image) pairs."""
+
+TASKS = ("generation", "retrieval")
+AGGREGATIONS = ("threshold", "expected")
+TUNINGS = ("frozen", "lora", "full")

@@ -27,14 +27,10 @@ from pqpp_backbones.images.embedding import (
 )
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import needing
+from pqpp_models.clip import AGGREGATIONS, TASKS
 from pqpp_models.images.pairs import Pairs, get_task
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
 from pqpp_models.registration import announce as _announce
-
-TASKS = ("generation", "retrieval")
-AGGREGATIONS = ("threshold", "expected")
-TUNINGS = ("frozen", "lora", "full")
-"""What of a model learns: the head alone, low-rank adapters too, or everything."""
 
 
 class ClipPredictorConfig(PredictorConfig):
@@ -190,7 +186,7 @@ def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
 
     Args:
         model: A model with `backbone` and `head`.
-        tuning: One of `TUNINGS`.
+        tuning: One of `TUNINGS`: the head alone, low-rank adapters too, or everything.
 
     Raises:
         MissingExtraError: Adapters are wanted and peft is not installed.

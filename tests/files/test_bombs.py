@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import subprocess
 import sys
 import zipfile
@@ -12,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from pqpp_cli.main import main
 from pqpp_files.errors import FileError
 from pqpp_files.open_input import Input
+from pqpp_files.shards import find_shards
 
 CHILD = """
 import resource, sys
@@ -47,6 +50,7 @@ def sheet(text):
 OFTEN = pa.DictionaryArray.from_arrays(pa.array([0] * 500_000, pa.int32()), ["x" * 100_000])
 BOMBS = {
     "line.csv.gz": lambda: gzip.compress(b"prompt\n" + b"a" * 150_000_000),
+    "lines.csv.gz": lambda: gzip.compress(b'prompt\n"' + b"a\n" * 40_000_000),
     "often.parquet": lambda: parquet(OFTEN),
     "lists.parquet": lambda: parquet(pa.ListArray.from_arrays([0, 500_000], OFTEN)),
     "none.parquet": lambda: parquet(pa.nulls(10_000_000, pa.int32())),
@@ -61,19 +65,26 @@ BOMBS = {
     "-": None,
 }
 
+IN_SHARDS = ("line.csv.gz", "lines.csv.gz", "often.parquet", "lists.parquet")
+
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("name", BOMBS)
-def test_little_files_take_little_memory(tmp_path, name):
+@pytest.mark.parametrize("shards", [(), ("--workers", "1", "--output", "out")])
+def test_little_files_take_little_memory(tmp_path, name, shards):
     most, lifted = "67,108,864", []
+    if shards and name not in IN_SHARDS:
+        pytest.skip("not read in shards, or nothing much in one")
     if BOMBS[name]:
         (tmp_path / name).write_bytes(BOMBS[name]())
     else:
         most, lifted = "1,000,000", ["--max-bytes", "1000000"]
     words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", name, *lifted]
+    words += shards
     with Path("/dev/zero").open("rb") as zeros:
         done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
     called = "standard input" if name == "-" else name
+    called = f"file://{tmp_path / name}" if shards else called
     said = f"pqpp: error: {called}: more than {most} bytes as read; allow them by --max-bytes\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
 
@@ -85,3 +96,28 @@ def test_what_is_allowed_is_read(tmp_path, monkeypatch):
         Input(tmp_path / "a.csv.gz").read()
     monkeypatch.setenv("PQPP_MAX_BYTES", "100000000")
     assert len(Input(tmp_path / "a.csv.gz").read()) == 7 + 6 * 12_000_000
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv", "a.parquet"])
+def test_a_shard_is_bounded_and_not_the_file(tmp_path, name, monkeypatch):
+    source, prompts = tmp_path / name, [f"a cat {n:04}" for n in range(1000)]
+    if name == "a.parquet":
+        pa.parquet.write_table(pa.table({"prompt": prompts}), source, row_group_size=100)
+    else:
+        content = "prompt\tn\n" + "".join(f"{prompt}\t1\n" for prompt in prompts)
+        source.write_bytes(gzip.compress(content.encode()) if ".gz" in name else content.encode())
+    monkeypatch.setenv("PQPP_MAX_BYTES", "5000")
+    shards = find_shards(str(source), 100)
+    assert [row for shard in shards for row in shard.read()["prompt"].to_pylist()] == prompts
+    with pytest.raises(FileError, match="more than 5,000 bytes"):
+        find_shards(str(source), 1000)[0].read()
+
+
+def test_the_bound_of_a_command_ends_with_it(tmp_path, monkeypatch, capsys):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"prompt\na cat\n"))
+    words = ("predict", "--file", str(tmp_path / "a.csv.gz"), "--predictor=n_words")
+    assert [main((*words, "--max-bytes", "9")), main(words)] == [2, 0]
+    monkeypatch.setenv("PQPP_MAX_BYTES", "many")
+    assert main(words) == 2
+    assert "PQPP_MAX_BYTES is 'many'; write a number" in capsys.readouterr().err
+    assert main((*words, "--max-bytes", "99")) == 0 and os.environ["PQPP_MAX_BYTES"] == "many"

@@ -67,6 +67,7 @@ def test_blank_lines_are_rows_in_a_file_of_one_column_alone(tmp_path):
     [
         (b"a,b\n1,2\n3\n", "line 3"),
         ("a,b\nü,2\n".encode("utf-16"), "not UTF-8"),
+        (b"a,b\n1,2\ncaf\xe9,2\n", "line 3: not UTF-8"),
         (gzip.compress(b"a\n1\n" * 99, mtime=0)[:-9], "file ended"),
     ],
 )
@@ -116,14 +117,9 @@ def bad_text(*texts):
     return pa.Array.from_buffers(pa.string(), len(found), found.buffers())
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_text_that_is_no_utf_8_is_a_row_with_an_error(kind, tmp_path, capsys):
-    path = tmp_path / f"p.{kind}"
-    if kind == "csv":
-        path.write_bytes(b"prompt,by\na cat," + BAD + b"\n" + BAD + b",me\n")
-    else:
-        table = pa.table({"prompt": bad_text(b"a cat", BAD), "by": bad_text(BAD, b"me")})
-        pq.write_table(table, path)
+def test_text_that_is_no_utf_8_is_a_row_with_an_error(tmp_path, capsys):
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"prompt": bad_text(b"a cat", BAD), "by": bad_text(BAD, b"me")}), path)
     words = ["predict", "--file", str(path), "--predictor", "n_words", "--workers", "1"]
     assert main([*words, "--output", str(tmp_path / "out")]) == 0
     assert "1 rows have an error" in capsys.readouterr().err

@@ -4,9 +4,7 @@ import logging
 import re
 from importlib import metadata
 
-import pytest
-
-from pqpp_files.errors import MissingExtraError, PqppError
+from pqpp_files.errors import PqppError
 from pqpp_files.extras import pinned_requirements
 from pqpp_hub import space
 
@@ -52,10 +50,3 @@ def test_requirements_are_pinned(monkeypatch):
     )
     numpy = f"numpy=={metadata.version('numpy')}"
     assert pinned_requirements() == ["pqpp @ git+https://x.org/p@a1", numpy]
-
-    def lacking(name):
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "distribution", lacking)
-    with pytest.raises(MissingExtraError, match="not installed"):
-        pinned_requirements()

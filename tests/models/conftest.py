@@ -79,7 +79,7 @@ def ensemble(tmp_path_factory):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.training.builds import train_ensemble
     from pqpp_models.text.training.recipe import EnsembleRecipe
-    from pqpp_models.text.training.teacher_student import FitSettings, TunedSettings
+    from pqpp_models.text.training.settings import FitSettings, TunedSettings
     from pqpp_models.training.data import Rows
 
     folder = save_text_encoder(tmp_path_factory.mktemp("encoder"))

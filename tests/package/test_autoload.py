@@ -44,13 +44,6 @@ def test_an_interrupt_in_the_line_is_no_traceback(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize(("name", "is_guarded"), [("pqpp", True), ("another", False)])
-def test_the_command_alone_is_guarded_before_its_first_line(tmp_path, name, is_guarded):
-    (tmp_path / name).write_text("import signal; print(signal.getsignal(signal.SIGINT))")
-    done = run([sys.executable, name], tmp_path)
-    assert ("_leave" in done.stdout) == is_guarded, done.stdout
-
-
 def test_an_incompatible_library_gives_a_warning_not_a_failure(tmp_path):
     package = tmp_path / "datasets"
     package.mkdir()

@@ -1,6 +1,9 @@
 """Recipes from YAML and flags: precedence, types, and errors in one line."""
 
 import dataclasses
+import errno
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +12,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
+from pqpp_backbones.training.reading import reading
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
@@ -181,3 +185,22 @@ def test_only_pqpp_has_relevant_images_to_learn_from(cache):
     recipe = build_recipe(TextRecipe, {"dataset": "sample", "captions": __file__})
     train = recipe.read("train")
     assert fitted_values(recipe, train) is train.targets
+
+
+def test_help_needs_no_torch(tmp_path):
+    heavy = ("torch", "transformers", "accelerate", "peft", "PIL", "faiss")
+    code = f"import sys; sys.modules |= dict.fromkeys({heavy})\nfrom pqpp_cli.main import main\n"
+    code += "from pqpp_cli.train import TRAINERS\n"
+    code += "print([main(['train', name, '--help']) for name in TRAINERS], file=sys.stderr)\n"
+    code += "main(['train', 'bert', '--dataset', 'sample'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    said, refused = done.stderr.splitlines()
+    assert said == str([0] * 6) and "this command needs torch; run: pip install" in refused
+    assert done.stdout.count("--output-dir") >= 6 and "TrainingArguments" in done.stdout
+
+
+def test_a_read_only_home_names_the_cache():
+    with pytest.raises(PqppError, match="set HF_HOME"), reading("poems", "check its name"):
+        raise OSError(errno.EROFS, "Read-only file system", "/home/me/.cache")

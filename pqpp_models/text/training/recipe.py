@@ -18,8 +18,7 @@ from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
 from pqpp_models.record.record import FittedRows, TrainingRecord
-from pqpp_models.text.training.studies import SOURCES
-from pqpp_models.text.training.teacher_student import (
+from pqpp_models.text.training.settings import (
     DistilSettings,
     FitSettings,
     PairSettings,
@@ -27,6 +26,7 @@ from pqpp_models.text.training.teacher_student import (
     TunedSettings,
     TuneSettings,
 )
+from pqpp_models.text.training.studies import SOURCES
 from pqpp_models.training.data import Rows, load_rows
 from pqpp_models.training.recipe import TargetOptions
 
