@@ -140,12 +140,11 @@ class VistarOptions(ChatOptions, AssessorOptions):
     Attributes:
         only: Which scores (default: all but hwpq); text_rendering needs no download.
         model: Another model for a role, ROLE=NAME_OR_PATH: detector, segmenter, depth, similarity,
-            features, pose, expression, anomaly.
+            features, pose, expression.
         weighting: Of penetration, as the paper means it or prints it.
         text_match: All text counts, as in the paper, or the part most alike.
         text_script: Of the texts; usual is Latin, Chinese and Japanese, other models are fetched
             once.
-        flawless_dir: Hundreds of images without flaws, for geometry's sixth cue.
         questionnaires: Folder of hwpq's questionnaires, none of which is ever replaced.
     """
 
@@ -161,9 +160,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
     text_script: str = option(
         "usual", choices=("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai")
     )
-    text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
-    text_counts: list[str] = option([], "also counts in texts", ("case", "punctuation"))
-    flawless_dir: str | None = option(None, path="folder")
     writer: str | None = option(
         None, "model that writes hwpq's questionnaires (default: the one that answers)"
     )
