@@ -160,10 +160,8 @@ class Router:
     def route(
         self,
         prompts: Any,
-        functions: Mapping[str, Callable[[Any], Any]],
+        functions: Mapping[str, Callable[[str], Any]],
         log: str | os.PathLike[str] | None = None,
-        log_prompts: bool = False,
-        batch_size: int | None = None,
         workers: int = 1,
         progress: bool = False,
     ) -> list[RoutedAnswer]:
@@ -176,14 +174,11 @@ class Router:
 
         Args:
             prompts: As for `Predictor.predict`.
-            functions: Route to a function from a prompt to an answer; with `batch_size` from a list
-                of prompts to as many answers, of which an `Exception` is a failure of its prompt.
+            functions: Route to a function from a prompt to an answer.
             log: A file of JSON lines, two a call: the decision and who is asked before it; after it
                 the answer, as JSON or an image beside it, or what failed. A run that finds answers
                 of this router in it asks for the others alone, in a job that was killed for
-                instance.
-            log_prompts: Whether the log holds the prompts; their SHA-256 alone if not.
-            batch_size: The most prompts of a call. A batch that fails is asked one by one.
+                instance. Of a prompt it tells a hash alone.
             workers: Calls at a time, in threads.
             progress: Whether a bar is shown.
 
@@ -204,13 +199,13 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
-        diary = Log(log, rules.to_hash(self._facts()), texts, log_prompts)
+        diary = Log(log, rules.to_hash(self._facts()), texts)
         account = self.account if log is None else diary.account
         left = [index for index in range(len(texts)) if index not in diary.answers]
         decided = self.decide([texts[index] for index in left], account)
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
-        asking = Caller(functions, costs, self.rule, account, batch_size, texts, decisions, diary)
+        asking = Caller(functions, costs, self.rule, account, texts, decisions, diary)
         return answer_all(asking, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
