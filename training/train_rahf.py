@@ -187,10 +187,8 @@ def train(recipe: RahfRecipe) -> Outcome:
     if trainer.is_world_process_zero():
         facts = describe_data(recipe, examples, held_out)
         details = {**facts, **describe_run(recipe, facts["data"], outcome)}
-        weights = count_weights(trainer.model)
-        card = render_card(
-            "feedback/rahf", variant=recipe.variant, details=details, weights=weights
-        )
+        about = {"details": details, "weights": count_weights(trainer.model)}
+        card = render_card("feedback/rahf", variant=recipe.variant, **about)
         FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
         push_if_wanted(folder, recipe, push_feedback_model)
