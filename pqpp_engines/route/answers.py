@@ -128,9 +128,9 @@ class Log:
         assert self._ledger.path is not None
         path = self._ledger.path.with_name(f"{self._ledger.path.name}.images") / image
         # In its own mode, as it came.
-        with Image.open(path) as image:  # noqa: TID251
-            image.load()
-            return image
+        with Image.open(path) as opened:  # noqa: TID251
+            opened.load()
+            return opened
 
 
 @dataclass
