@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pqpp_backbones.chat.ledger import Ledger
@@ -73,6 +74,7 @@ class Log:
         self, path: str | os.PathLike[str] | None, router: str, texts: Sequence[str]
     ) -> None:
         self._ledger, self._router, seen = Ledger(path), router, Counter[str]()
+        self._images = Path(f"{self._ledger.path}.images")
         self._keys = []  # of each prompt, and how often it came before
         for text in texts:
             self._keys.append(hash_parts([router, str(seen[text]), text]))
@@ -83,9 +85,16 @@ class Log:
         places = {place: kept[key] for place, key in enumerate(self._keys) if key in kept}
         self.answers: dict[int, RoutedAnswer] = {}
         for place, reply in places.items():
-            with contextlib.suppress(FileNotFoundError):  # an image that was removed
-                answer = self._result(reply["result"], reply["image"])
-                self.answers[place] = RoutedAnswer(answer, reply["route"], reply["failed"])
+            answer = RoutedAnswer(reply["result"], reply["route"], reply["failed"])
+            if reply["image"]:
+                from PIL import Image
+
+                file = self._images / reply["image"]
+                if not file.is_file():  # it was removed
+                    continue
+                with Image.open(file) as answer.result:  # noqa: TID251 - in its own mode
+                    answer.result.load()
+            self.answers[place] = answer
         left = {key for place, key in enumerate(self._keys) if place not in self.answers}
         spent = sum(line.get("paid", line["most"]) for line in lines)
         self.account = Account(len({line["key"] for line in lines} - left), spent)
@@ -105,8 +114,7 @@ class Log:
                 json.dumps(result, allow_nan=False)
                 told["reply"] = {**reply, "result": result, "image": None}
             except (TypeError, ValueError):
-                image = self._ledger.path.with_name(f"{self._ledger.path.name}.images")
-                image /= f"{call}.tiff"
+                image = self._images / f"{call}.tiff"
                 if hasattr(result, "getbands"):  # an image of PIL
                     image.parent.mkdir(exist_ok=True)
                     with contextlib.suppress(OSError):  # of a mode that no file has
@@ -120,78 +128,62 @@ class Log:
                     )
         self._ledger.settle(call, paid, **told)
 
-    def _result(self, result: Any, image: str | None) -> Any:
-        if image is None:
-            return result
-        from PIL import Image
 
-        assert self._ledger.path is not None
-        path = self._ledger.path.with_name(f"{self._ledger.path.name}.images") / image
-        # In its own mode, as it came.
-        with Image.open(path) as opened:  # noqa: TID251
-            opened.load()
-            return opened
+def answer_all(
+    decisions: Mapping[int, Decision],
+    texts: Sequence[str],
+    functions: Mapping[str, Callable[[str], Any]],
+    costs: Mapping[str, float],
+    rule: Rule,
+    account: Account,
+    log: Log,
+    workers: int = 1,
+    progress: bool = False,
+) -> list[RoutedAnswer]:
+    """Return the answers to all prompts, those of the log and those that are asked for now.
 
-
-@dataclass
-class Caller:
-    """Calls the chosen routes within the budget.
-
-    Attributes:
+    Args:
+        decisions: Place of a prompt that is asked now to where it goes.
+        texts: The prompts.
         functions: Route to its function.
         costs: Route to the cost of an answer.
         rule: The budget that another route must fit in where one has failed.
         account: What was planned, and is paid, or may be.
-        texts: The prompts.
-        decisions: Place of a prompt that is asked now to where it goes.
         log: Where calls and answers are noted.
+        workers: Calls at a time, in threads.
+        progress: Whether a bar is shown.
     """
+    from tqdm import tqdm
 
-    functions: Mapping[str, Callable[[str], Any]]
-    costs: Mapping[str, float]
-    rule: Rule
-    account: Account
-    texts: Sequence[str]
-    decisions: Mapping[int, Decision]
-    log: Log
-
-    def call(self, index: int) -> RoutedAnswer:
-        """Return the answer to a prompt: of the chosen route, else of others from the best on.
-
-        A call that failed may have been paid: another one must fit beside it.
-        """
-        decision, failed = self.decisions[index], dict[str, str]()
+    def call(index: int) -> RoutedAnswer:
+        """Ask the chosen route, else others from the best on; who failed may be paid too."""
+        decision, failed = decisions[index], dict[str, str]()
         others = sorted(decision.worth, key=lambda name: -decision.worth[name])
         for name in dict.fromkeys([decision.route, *others]):
-            cost = self.costs[name]
-            if not self.account.allow(self.rule, cost, cost if name == decision.route else 0.0):
+            cost = costs[name]
+            if not account.allow(rule, cost, cost if name == decision.route else 0.0):
                 failed[name] = "not requested: over the budget"
                 continue
-            call = self.log.enter(index, decision, name, cost)
+            number = log.enter(index, decision, name, cost)
             try:
-                answer = RoutedAnswer(self.functions[name](self.texts[index]), name, {**failed})
+                answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
             except Exception as error:  # whatever a user's function raises
                 failed[name] = in_a_line(error)[:200]
                 answer = RoutedAnswer(None, None, failed)
-            self.log.settle(call, cost, answer)
+            log.settle(number, cost, answer)
             if answer.route:
                 return answer
         return RoutedAnswer(None, None, failed)
 
-
-def answer_all(asking: Caller, workers: int = 1, progress: bool = False) -> list[RoutedAnswer]:
-    """Return the answers to all prompts, those of the log and those that are asked for now."""
-    from tqdm import tqdm
-
-    answers, prompts = dict(asking.log.answers), len(asking.texts)
-    shown = tqdm(total=prompts, initial=len(answers), unit="prompt", disable=not progress)
+    answers = dict(log.answers)
+    shown = tqdm(total=len(texts), initial=len(answers), unit="prompt", disable=not progress)
     pool = ThreadPoolExecutor(workers)
     try:
-        running = {pool.submit(asking.call, index): index for index in asking.decisions}
+        running = {pool.submit(call, index): index for index in decisions}
         for future in as_completed(running):
             answers[running[future]] = future.result()
             shown.update()
     finally:
         pool.shutdown(cancel_futures=True)
         shown.close()
-    return [answers[index] for index in range(prompts)]
+    return [answers[index] for index in range(len(texts))]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Caller, Decision, Log, RoutedAnswer, answer_all
+from pqpp_engines.route.answers import Decision, Log, RoutedAnswer, answer_all
 from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -205,8 +205,8 @@ class Router:
         decided = self.decide([texts[index] for index in left], account)
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
-        asking = Caller(functions, costs, self.rule, account, texts, decisions, diary)
-        return answer_all(asking, workers, progress)
+        money = costs, self.rule, account
+        return answer_all(decisions, texts, functions, *money, diary, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""

@@ -309,26 +309,26 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, Answers(answerer, options.answers_per_question))
 
     def plan(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.plan`."""
-        if self._answers and self._questionnaires:
-            kept, chat = self._questionnaires, self._answers.chat
-            prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
-            new = [_writing(prompt) for prompt in prompts if not kept.has(prompt)]
-            written = kept.writer.priced(new) if kept.writer else ()
-            chat.budget.plan(itertools.chain(written, chat.priced(self._requests(pictures))))
+        """See `Assessor.plan`; questions that are not written yet are guessed."""
+        kept, answers = self._questionnaires, self._answers
+        if not (kept and answers):
+            return
 
-    def _requests(self, pictures: Sequence[Picture]) -> Iterator[Request]:
-        """Give what is asked about images at first, likely questions where none are written."""
-        assert self._answers is not None and self._questionnaires is not None
-        for image, picture in open_pictures(pictures):
-            questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
-            if self._questionnaires.has(picture.prompt):
-                with contextlib.suppress(FeedbackError):  # told when it is its turn
-                    told = self._questionnaires.get_questionnaire(picture.prompt)
-                    questions = flat_questions(told)
-            elif self._questionnaires.writer is None:  # it gets no answer
-                continue
-            yield from (asked[3] for asked in self._answers.requests(image, questions))
+        def get_requests() -> Iterator[Request]:
+            for image, picture in open_pictures(pictures):
+                questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
+                if kept.has(picture.prompt):
+                    with contextlib.suppress(FeedbackError):  # told when it is its turn
+                        questions = flat_questions(kept.get_questionnaire(picture.prompt))
+                elif kept.writer is None:  # it gets no answer
+                    continue
+                yield from (asked[3] for asked in answers.requests(image, questions))
+
+        prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
+        new = [_writing(prompt) for prompt in prompts if not kept.has(prompt)]
+        written = kept.writer.priced(new) if kept.writer else ()
+        prices = itertools.chain(written, answers.chat.priced(get_requests()))
+        answers.chat.budget.plan(prices)
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""
