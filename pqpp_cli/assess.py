@@ -228,8 +228,8 @@ def _some(names: Sequence[str]) -> str:
 class AssessAgree(FigureTables, Command):
     """Measure agreement with people, and how many votes the verdicts save.
 
-    Print agreement with people by task and model, calibration of the scores, and how many rated
-    images they save (prediction-powered inference).
+    Print agreement with people by task and model, and how many rated images the scores save
+    (prediction-powered inference).
 
     examples:
       pqpp assess agree verdicts.parquet --people votes.csv

@@ -140,12 +140,11 @@ class VistarOptions(ChatOptions, AssessorOptions):
     Attributes:
         only: Which scores (default: all but hwpq); text_rendering needs no download.
         model: Another model for a role, ROLE=NAME_OR_PATH: detector, segmenter, depth, similarity,
-            features, pose, expression, anomaly.
+            features, pose, expression.
         weighting: Of penetration, as the paper means it or prints it.
         text_match: All text counts, as in the paper, or the part most alike.
         text_script: Of the texts; usual is Latin, Chinese and Japanese, other models are fetched
             once.
-        flawless_dir: Hundreds of images without flaws, for geometry's sixth cue.
         questionnaires: Folder of hwpq's questionnaires, none of which is ever replaced.
     """
 
@@ -161,9 +160,6 @@ class VistarOptions(ChatOptions, AssessorOptions):
     text_script: str = option(
         "usual", choices=("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai")
     )
-    text_turned: bool = option(False, "also read images turned by 90, 180 and 270 degrees")
-    text_counts: list[str] = option([], "also counts in texts", ("case", "punctuation"))
-    flawless_dir: str | None = option(None, path="folder")
     writer: str | None = option(
         None, "model that writes hwpq's questionnaires (default: the one that answers)"
     )
@@ -182,7 +178,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     """Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     Attributes:
-        with_scores: clip_score, siglip_score, pick_score; hps_v2, image_reward and aesthetic, whose
+        with_: clip_score, siglip_score, pick_score; hps_v2, image_reward and aesthetic, whose
             weights are pickles; vqa_score, VQAScore's question, which a model of images and text
             answers that chat_model names, here or behind an endpoint (default: clip_score).
         weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION]; of a
@@ -192,7 +188,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
 
     agreement = "Papers measure agreement with people on other images than yours;"
 
-    with_scores: list[str] = option([], None, SCORES, also=("with",))
+    with_: list[str] = option([], None, SCORES, also=("with",))
     weights: dict[str, str] = option({})
     confirm: list[str] = option([], metavar="SHA256")
     question: str | None = option(None, "of vqa_score, with {} for the prompt", metavar="TEXT")
@@ -200,7 +196,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     def __post_init__(self) -> None:
         """Refuse weights of a score that is not asked for, and a question that nobody answers."""
         super().__post_init__()
-        names = self.with_scores or SCORES[:1]
+        names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
                 raise FeedbackError(f"`weights`: {name} is not one of the scores")
@@ -212,7 +208,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     def open(self) -> Sequence[Assessor]:
         """Load the models, or reach for the endpoint; nothing of both for kept evidence."""
         opened: list[Assessor] = []
-        for name in self.with_scores or SCORES[:1]:
+        for name in self.with_ or SCORES[:1]:
             if name == "vqa_score":
                 from pqpp_feedback.vqa import QUESTION, VqaAssessor
 

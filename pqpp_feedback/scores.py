@@ -164,7 +164,7 @@ def score_images(
     """
     names = list(scores)
     check_pairs(images, prompts)
-    assessors = ScoreOptions(with_scores=names, **options).open()
+    assessors = ScoreOptions(with_=names, **options).open()
     pairs = enumerate(zip(images, prompts, strict=True))
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
     for assessor in assessors:

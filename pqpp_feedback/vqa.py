@@ -1,12 +1,13 @@
 """A model of images and text that is asked whether an image shows its prompt."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pqpp_backbones.chat.chat import Chat, Request
 from pqpp_backbones.pretrained import ModelId
 from pqpp_feedback.assess.assessor import Assessor, Verdict
-from pqpp_feedback.assess.pictures import Picture
+from pqpp_feedback.assess.pictures import Picture, open_pictures
 
 ANSWERS = ("yes", "no")
 # VQAScore's (Lin et al., ECCV 2024, arXiv 2404.01291).
@@ -45,8 +46,7 @@ class VqaAssessor(Assessor):
     def plan(self, pictures: Sequence[Picture]) -> None:
         """See `Assessor.plan`."""
         if self._chat:
-            asked = (picture for picture in pictures if not picture.problem)
-            self._chat.plan(self._request(object(), picture) for picture in asked)
+            self._chat.plan(itertools.starmap(self._request, open_pictures(pictures)))
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""

@@ -30,7 +30,7 @@ from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, layer_rows, load_towers
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights, load_towers
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
 from pqpp_files.errors import PqppError
 from pqpp_hub.card import render_card
@@ -149,8 +149,8 @@ def train(recipe: RahfRecipe) -> Outcome:
     if trainer.is_world_process_zero():
         facts = describe_data(recipe, examples, held_out)
         details = {**facts, **describe_run(recipe, facts["data"], outcome)}
-        layers = layer_rows(trainer.model)
-        card = render_card("feedback/rahf", variant=recipe.variant, details=details, layers=layers)
+        about = {"details": details, "weights": count_weights(trainer.model)}
+        card = render_card("feedback/rahf", variant=recipe.variant, **about)
         FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
         push_if_wanted(folder, recipe, push_feedback_model)

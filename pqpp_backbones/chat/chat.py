@@ -6,9 +6,8 @@ import io
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pqpp_backbones.chat.ledger import Ledger
@@ -35,8 +34,6 @@ class Request:
         temperature: Of the sampling; 0 takes the likeliest.
         most_tokens: Of the reply.
         answers: Words whose probabilities as the reply's first one are wanted.
-        about: What tells plans that a reply in the ledger is one to such a question; the text if
-            left out.
     """
 
     text: str
@@ -47,7 +44,6 @@ class Request:
     temperature: float = 0.0
     most_tokens: int = 2048
     answers: tuple[str, ...] = ()
-    about: str = ""
 
     def body(self, model: str) -> dict[str, Any]:
         """Return the question to a model as OpenAI's chat completions have it."""
@@ -78,6 +74,17 @@ def data_url(image: Any) -> str:
     buffer = io.BytesIO()
     open_image(image).save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def hash_pixels(image: Any) -> str:
+    """Return the hash of an image of PIL, whatever file it came from.
+
+    Example:
+        >>> from PIL import Image
+        >>> len(hash_pixels(Image.new("RGB", (2, 2))))
+        64
+    """
+    return hash_parts([f"{image.size}", image.tobytes()])
 
 
 @dataclass(frozen=True)
@@ -117,16 +124,12 @@ class Chat(abc.ABC):
         Raises:
             ServiceError: There is none, after all tries, it holds nothing, or the limit is reached.
         """
-        ledger, key = self.budget.ledger, ""
+        ledger, told = self.budget.ledger, dict[str, str]()
         if ledger.path:
-            key = hash_parts([self.url, json.dumps(request.body(self.name))])
+            told["key"] = self._key(request)
         with ledger.locked():
-            kept = ledger.replies.get(key)
-        if kept:
-            reply = Reply(**kept)
-        else:
-            told = {"key": key, "about": self._about(request)} if key else {}
-            reply = self._answer(request, told)
+            kept = ledger.replies.get(told.get("key", ""))
+        reply = Reply(**kept) if kept else self._answer(request, told)
         if reply.why:
             raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
         return reply
@@ -141,12 +144,21 @@ class Chat(abc.ABC):
         """
         self.budget.plan(self.priced(requests))
 
-    def priced(self, requests: Iterable[Request]) -> Iterator[tuple[str, float]]:
-        """Give of each question what it is about and the most that it may cost."""
-        return ((self._about(one), self.budget.most(one, self.name)) for one in requests)
+    def priced(self, requests: Iterable[Request]) -> Iterator[float]:
+        """Give the most that each question may cost, without those that the ledger answers."""
+        ledger = self.budget.ledger
+        with ledger.locked():
+            replies = set(ledger.replies)
+        for request in requests:
+            if not (replies and self._key(request) in replies):
+                yield self.budget.most(request, self.name)
 
-    def _about(self, request: Request) -> str:
-        return hash_parts([self.name, request.system, request.about or request.text])[:16]
+    def _key(self, request: Request) -> str:
+        """Return what tells a question from all others, by the pixels of its image."""
+        body, pixels = replace(request, image=None).body(self.name), ""
+        if request.image is not None:
+            pixels = hash_pixels(open_image(request.image))
+        return hash_parts([self.url, json.dumps(body), pixels])
 
     @abc.abstractmethod
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
@@ -167,7 +179,7 @@ class Budget:
 
     Example:
         >>> budget = Budget(most_calls=2)
-        >>> budget.plan([("", 0.0)] * 3)
+        >>> budget.plan([0.0] * 3)
         Traceback (most recent call last):
         pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
     """
@@ -178,24 +190,19 @@ class Budget:
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
-    def plan(self, asked: Iterable[tuple[str, float]]) -> None:
+    def plan(self, prices: Iterable[float]) -> None:
         """Raise before the start if calls would cost more than is left.
 
         Args:
-            asked: Of each call what it is about and the most that it may cost. As many as the
-                ledger has replies about the same are not made again.
+            prices: Of each call the most that it may cost.
 
         Raises:
             ServiceError: They would.
         """
+        if self.most_calls is None and self.most_money is None:
+            return
+        prices = list(prices)
         with self.ledger.locked():
-            kept = Counter(one.get("about") for one in self.ledger.lines if "reply" in one)
-            prices = []
-            for about, most in asked:
-                if about and kept[about]:
-                    kept[about] -= 1
-                else:
-                    prices.append(most)
             self._check(len(prices), math.fsum(prices))
 
     def most(self, request: Request, model: str = "") -> float:

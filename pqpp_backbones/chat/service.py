@@ -6,17 +6,19 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import httpx2
 import openai
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletionChunk
 
 from pqpp_backbones.chat.chat import Budget, parse_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.visible import visible
 
-_LARGEST_REPLY = 4_000_000  # bytes; a service that does not stop is cut off
+_LARGEST = 60_000_000  # bytes, as an image of 4096 x 4096 in base64; what is larger is cut off
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
 _FREE = {*range(300, 500), 503, 529} - {408}
 FEW = 5
@@ -35,7 +37,6 @@ class Service:
         budget: What may be spent.
         timeout: Seconds that an answer may take as a whole.
         tries: How often something is asked that has no answer.
-        largest: Of an answer, in bytes.
 
     Attributes:
         refused: What the service does not know or allow, by name; it is sent no more.
@@ -52,7 +53,6 @@ class Service:
         budget: Budget,
         timeout: float = 120.0,
         tries: int = 4,
-        largest: int = _LARGEST_REPLY,
     ) -> None:
         # What stands before an @ may be a password.
         address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
@@ -66,12 +66,7 @@ class Service:
             raise ServiceError(
                 f"the variable {key_in} holds blanks or other characters that cannot be in a key"
             )
-        # The key is for this address alone, and what OpenAI's own variables hold for no other.
-        self._headers: dict[str, Any] = {
-            name: openai.Omit() for name in ("OpenAI-Organization", "OpenAI-Project")
-        }
-        self._headers["Authorization"] = f"Bearer {self._key}" if self._key else openai.Omit()
-        self._wire = _Wire(budget, timeout, largest)
+        self._wire = _Wire(budget, timeout)
         try:
             self._client = openai.OpenAI(
                 api_key=self._key or "none",
@@ -82,6 +77,10 @@ class Service:
             )
         except httpx2.InvalidURL:
             raise ServiceError(address) from None
+        # What OpenAI's own variables hold is for no other address.
+        auth: Any = f"Bearer {self._key}" if self._key else openai.Omit()
+        self._options: Any = {"headers": {"Authorization": auth}}
+        self._client.organization = self._client.project = None
 
     def ask(
         self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
@@ -106,7 +105,7 @@ class Service:
             self._wire.now.most, self._wire.now.told = max_cost, told
             try:
                 answer = self._client.post(
-                    path, cast_to=httpx2.Response, body=sent, options={"headers": self._headers}
+                    path, cast_to=httpx2.Response, body=sent, options=self._options
                 )
                 break
             except openai.APIStatusError as error:
@@ -131,8 +130,13 @@ class Service:
             if not text.startswith(("data:", "event:", ":")):
                 return parse_reply(text), self._wire.now.call
             whole = httpx2.Response(200, text=text)
-            streamed = openai.Stream[Any](cast_to=object, response=whole, client=self._client)
-            return _join_parts(streamed), self._wire.now.call
+            chunks = openai.Stream(cast_to=ChatCompletionChunk, response=whole, client=self._client)
+            state = ChatCompletionStreamState()
+            for chunk in chunks:
+                state.handle_chunk(chunk)
+            return state.current_completion_snapshot.to_dict(), self._wire.now.call
+        except AssertionError:  # no chunk came
+            return {"choices": []}, self._wire.now.call
         except openai.APIError as error:
             raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
         except (ValueError, TypeError, AttributeError):
@@ -166,9 +170,9 @@ class Service:
 class _Wire(httpx2.Client):
     """What sends each try: it enters the try into the ledger, and ends what does not end."""
 
-    def __init__(self, budget: Budget, timeout: float, largest: int) -> None:
+    def __init__(self, budget: Budget, timeout: float) -> None:
         super().__init__(timeout=timeout, follow_redirects=False)
-        self.budget, self.longest, self.largest = budget, timeout, largest
+        self.budget, self.longest = budget, timeout
         self.now = threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -183,7 +187,7 @@ class _Wire(httpx2.Client):
         with contextlib.closing(response):
             for chunk in response.iter_bytes():
                 raw += chunk
-                if len(raw) > self.largest:
+                if len(raw) > _LARGEST:
                     raise httpx2.ReadError("its reply never ends")
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout("as a whole")
@@ -197,20 +201,3 @@ class _Wire(httpx2.Client):
         return httpx2.Response(
             response.status_code, headers=headers, content=bytes(raw), request=request
         )
-
-
-def _join_parts(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the completion that the parts of a stream make up."""
-    said: dict[str, Any] = {"content": "", "refusal": ""}
-    whole: dict[str, Any] = {"choices": []}
-    choice: dict[str, Any] = {"message": said, "logprobs": {"content": []}}
-    for part in parts:
-        whole["usage"] = part.get("usage") or whole.get("usage")
-        for one in part.get("choices", [])[:1]:
-            whole["choices"] = [choice]
-            choice["finish_reason"] = one.get("finish_reason") or choice.get("finish_reason")
-            delta = one.get("delta") or one.get("message") or {}
-            for name in said:
-                said[name] += delta.get(name) or ""
-            choice["logprobs"]["content"] += (one.get("logprobs") or {}).get("content") or []
-    return whole

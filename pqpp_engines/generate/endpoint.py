@@ -10,14 +10,11 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
-from pqpp_files.foreign.images import image_header, open_image
+from pqpp_files.foreign.images import open_image
 from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
 """The environment's variable that holds the key; it is in no log, error or file."""
-
-_LARGEST = 60_000_000  # bytes of an answer; an image of 4096 x 4096 as base64 is smaller
-_MOST_PIXELS, _PATIENCE = 8192 * 8192, {"timeout": 300.0}
 
 
 class EndpointGenerator(Generator):
@@ -62,7 +59,7 @@ class EndpointGenerator(Generator):
             from pqpp_backbones.chat.service import Service
 
         self.budget: Budget = budget or Budget()
-        self._service = Service(url, KEY, self.budget, largest=_LARGEST, **_PATIENCE | patience)
+        self._service = Service(url, KEY, self.budget, **{"timeout": 300.0, **patience})
         self.model, self.name = model, name or model.rpartition("/")[2].casefold()
         self.settings = {"model_id": model, "endpoint": self._service.url}
         self.settings |= {"height": height, "width": width}
@@ -99,9 +96,6 @@ def _read(found: dict[str, Any]) -> tuple[Any, str]:
         return None, "the answer is a URL, which is not fetched; request b64_json"
     try:
         raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", told), validate=True)
-        header = image_header(raw)
-        if header.width * header.height > _MOST_PIXELS:
-            return None, f"the image has {header.width} x {header.height} pixels"
         return open_image(raw), ""
     except (ValueError, FileError):
         return None, "what came is no whole image"

@@ -12,7 +12,7 @@ import numpy as np
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Caller, Decision, Log, RoutedAnswer, answer_all
+from pqpp_engines.route.answers import Decision, Log, RoutedAnswer, answer_all
 from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -159,10 +159,8 @@ class Router:
     def route(
         self,
         prompts: Any,
-        functions: Mapping[str, Callable[[Any], Any]],
+        functions: Mapping[str, Callable[[str], Any]],
         log: str | os.PathLike[str] | None = None,
-        log_prompts: bool = False,
-        batch_size: int | None = None,
         workers: int = 1,
         progress: bool = False,
     ) -> list[RoutedAnswer]:
@@ -174,14 +172,10 @@ class Router:
 
         Args:
             prompts: As for `Predictor.predict`.
-            functions: Route to a function of a prompt that returns an answer; with `batch_size`, of
-                a list of prompts that returns a list of answers, in which an `Exception` marks a
-                failed prompt.
+            functions: Route to a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
-                the missing answers.
-            log_prompts: Whether the log contains the prompts, or only their SHA-256.
-            batch_size: The most prompts per call. Prompts of a failed batch are called one by one.
+                the missing answers. It contains hashes of the prompts, not the prompts.
             workers: Number of calls at once, in threads.
             progress: Show a progress bar.
 
@@ -202,14 +196,14 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
-        diary = Log(log, rules.to_hash(self._facts()), texts, log_prompts)
+        diary = Log(log, rules.to_hash(self._facts()), texts)
         account = self.account if log is None else diary.account
         left = [index for index in range(len(texts)) if index not in diary.answers]
         decided = self.decide([texts[index] for index in left], account)
         decisions = dict(zip(left, decided, strict=True))
         costs = {route.name: route.cost for route in self.routes}
-        asking = Caller(functions, costs, self.rule, account, batch_size, texts, decisions, diary)
-        return answer_all(asking, workers, progress)
+        money = costs, self.rule, account
+        return answer_all(decisions, texts, functions, *money, diary, workers, progress)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""

@@ -283,17 +283,13 @@ class Account:
             self.spent += float(costs[chosen].sum())
         return chosen
 
-    def allow(self, rule: Rule, more: float) -> bool:
-        """Enter what a prompt costs more than was planned, where the budget has it."""
+    def allow(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
+        """Enter a call in place of what was planned for it, where the budget has it."""
         with self._lock:
-            fits = rule.budget is None or self.spent + more <= rule.budget * self.asked + 1e-9
-            self.spent += more if fits else 0.0
+            self.spent -= planned
+            fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
+            self.spent += cost if fits else 0.0
         return fits
-
-    def give_back(self, cost: float) -> None:
-        """Take off what was entered and is not paid."""
-        with self._lock:
-            self.spent -= cost
 
     def _room(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
         """Return the least and the most that the next prompts may cost in all."""

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pqpp_feedback.assess.assessor import make_random
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.figures import Figures
@@ -261,13 +260,11 @@ def agreement_in_words(figures: Mapping[str, Any]) -> str:
     )
 
 
-# Images with an answer of people that a calibration or an interval needs; ours to choose.
+# Images with an answer of people that an interval needs; ours to choose.
 FEWEST = 20
-FOLDS = 5
 
 HOW_TO_READ = (
-    "rank is Kendall's tau-b of scores and answers. brier is the mean squared error of scores as "
-    "probabilities, calibrated after an isotonic fit to the prompts of other folds.",
+    "rank is Kendall's tau-b of scores and answers.",
     "people: the mean answer and its interval of 95 % from the judged images alone; powered: the "
     "same from these and the scores of all others (prediction-powered inference), right whatever "
     "the scores' bias if the judged images are a random sample; worth: judged images alone that "
@@ -284,8 +281,8 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
         people: Their answers.
 
     Returns:
-        Tables of agreement by task and by model, of calibration, and of what the scores save; and
-        notes that say what the columns are.
+        Tables of agreement by task and by model, and of what the scores save; and notes that say
+        what the columns are.
 
     Raises:
         FeedbackError: People have answered on no image with a verdict or a score.
@@ -315,11 +312,8 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
         about = f"agreement_by_{column}", f"Agreement by {column}"
         tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
-    calibrated = [{"routine": name, **_calibration(*judged[name])} for name in enough]
     saved = [{"routine": name, **_measure_savings(by_routine[name], people)} for name in enough]
     if enough:
-        columns = ["routine", "n", "brier", "calibrated"]
-        tables.append(Figures("calibration", "Scores as probabilities", columns, calibrated))
         tables.append(Figures("saved", "Votes that scores save", list(saved[0]), saved))
     left_out = sorted(set(judged) - set(enough))
     fewer = f"{', '.join(left_out)}: fewer than {FEWEST} images with an answer"
@@ -339,39 +333,6 @@ def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
     tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
     rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]
     return {name: figures.get(name) for name in FIGURES} | {"rank": rank}
-
-
-def _calibration(rows: Sequence[Row], answers: Sequence[bool]) -> dict[str, Any]:
-    """Return the Brier score before and after an isotonic fit to the prompts of other folds."""
-    scores = np.array([_get_score(row) for row in rows])
-    truth = np.array(answers, dtype=float)
-    fold = np.array([make_random(row["prompt_id"], "fold").integers(FOLDS) for row in rows])
-    fitted = np.full(len(truth), truth.mean())
-    for number in range(FOLDS):
-        inside = fold == number
-        if inside.any() and not inside.all():
-            fitted[inside] = isotonic(scores[~inside], truth[~inside], scores[inside])
-    raw = np.clip(scores, 0, 1)
-    brier, calibrated = (float(((said - truth) ** 2).mean()) for said in (raw, fitted))
-    return {"n": len(truth), "brier": brier, "calibrated": calibrated}
-
-
-def isotonic(
-    scores: NDArray[np.floating], truth: NDArray[np.floating], others: NDArray[np.floating]
-) -> NDArray[np.float64]:
-    """Return the probabilities of other scores by the rising step function that fits best.
-
-    Equal scores share one probability; between scores that were fitted to it goes straight.
-
-    Example:
-        >>> isotonic(np.array([1, 2, 3.0]), np.array([0, 1, 0.0]), np.array([0, 2.5])).tolist()
-        [0.0, 0.5]
-    """
-    from scipy.optimize import isotonic_regression
-
-    values, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    means = np.bincount(places, truth) / counts
-    return np.interp(others, values, isotonic_regression(means, weights=counts).x)
 
 
 def _measure_savings(rows: Sequence[Row], people: HumanAnswers) -> dict[str, Any]:

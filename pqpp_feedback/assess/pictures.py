@@ -1,5 +1,6 @@
 """Generated images and their prompts: found in a folder, opened whatever their kind."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -234,6 +235,14 @@ def open_picture(path: str | Path | bytes) -> Any:
         fewest = f"{SHORTEST} x {SHORTEST} are the fewest"
         raise FeedbackError(f"it has {width} x {height} pixels, {fewest}")
     return image
+
+
+def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
+    """Give the pictures that can be assessed, each after its image."""
+    for picture in pictures:
+        with contextlib.suppress(FeedbackError):
+            if not picture.problem:
+                yield open_picture(picture.content or picture.path), picture
 
 
 def _is_image(path: Path) -> bool:

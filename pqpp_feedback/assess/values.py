@@ -1,6 +1,5 @@
 """Small things that assessors share: boxes, written lists, unit vectors, kept answers."""
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -84,14 +83,3 @@ def unit_rows(features: Any) -> NDArray[np.float64]:
     """
     vectors = np.asarray(features, dtype=np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
-
-
-def pixel_hash(image: Any) -> str:
-    """Return the hash of an image of PIL, whatever file it came from.
-
-    Example:
-        >>> from PIL import Image
-        >>> len(pixel_hash(Image.new("RGB", (2, 2))))
-        64
-    """
-    return hashlib.sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()

@@ -22,7 +22,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
-from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, layer_rows
+from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 from pqpp_files.errors import in_a_line
@@ -250,7 +250,7 @@ def main() -> None:
     model = convert(weights)
     size = model.config.image_size
     images = ViTImageProcessor(size={"height": size, "width": size})
-    facts = {"variant": model.config.variant, "details": None, "layers": layer_rows(model)}
+    facts = {"variant": model.config.variant, "details": None, "weights": count_weights(model)}
     card = render_card("feedback/rahf", **facts)
     FeedbackModel(model, RahfProcessor(images, tokenizer)).save_pretrained(options.output, card)
 

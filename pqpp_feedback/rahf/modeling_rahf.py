@@ -4,7 +4,7 @@ Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, sec
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -123,33 +123,12 @@ class ScoreHead(nn.Module):
         return torch.sigmoid(self.dense[-1](hidden).float()).squeeze(1)
 
 
-def layer_rows(model: nn.Module) -> list[tuple[str, str, int]]:
-    """Return the parts of a RAHF model, each with its layers and the number of its weights.
-
-    Heads of one kind have the same layers, and one row. Of convolutions and dense layers the shapes
-    are told, of the towers only how many weights they have.
-
-    Args:
-        model: A `RahfForRichFeedback`.
-    """
-    parts: list[tuple[str, nn.Module, Iterable[nn.Module]]] = [
-        ("image tower", model.vision_model, ()),
-        ("text model", model.text_model, ()),
-        ("projection", model.projection, model.projection.modules()),
-    ]
-    for kind, heads in (("heatmap", model.heatmap_heads), ("score", model.score_heads)):
-        first = next(iter(heads.values()))
-        parts.append((f"{kind} head, {len(heads)} of them", first, first.modules()))
-    rows = []
-    for name, part, modules in parts:
-        sized = [layer for layer in modules if isinstance(layer, _SIZED)]
-        texts = [f"{type(layer).__name__} {tuple(layer.weight.shape)}" for layer in sized]
-        weights = sum(tensor.numel() for tensor in part.parameters())
-        rows.append((name, ", ".join(texts) or type(part).__name__, weights))
-    return rows
-
-
-_SIZED = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
+def count_weights(model: nn.Module) -> dict[str, int]:
+    """Return how many weights each part of a model has."""
+    return {
+        name: sum(tensor.numel() for tensor in part.parameters())
+        for name, part in model.named_children()
+    }
 
 
 def _conv(inputs: int, outputs: int) -> nn.Conv2d:

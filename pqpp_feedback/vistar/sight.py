@@ -32,7 +32,6 @@ ROLES: Mapping[str, tuple[str, str]] = {
     "features": ("facebook/dinov2-base", "AutoModel"),
     "pose": ("usyd-community/vitpose-base-simple", "VitPoseForPoseEstimation"),
     "expression": ("trpakov/vit-face-expression", "AutoModelForImageClassification"),
-    "anomaly": ("microsoft/resnet-18", "AutoModel"),
 }
 
 
@@ -198,20 +197,6 @@ class Sight:
         cut = Image.fromarray(pixels.astype(np.uint8))
         _, outputs = self._run("features", {"images": cut})
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
-
-    def features(self, image: Any) -> NDArray[np.float64]:
-        """Return (places, features): early layers of a network of images, as PaDiM takes them."""
-        import torch
-
-        chosen = choices("geometry")
-        side = chosen["anomaly_grid"]
-        _, outputs = self._run("anomaly", {"images": image}, output_hidden_states=True)
-        resize = torch.nn.functional.interpolate
-        layers = [layer.float() for layer in outputs.hidden_states[1:4]]
-        resized = [resize(layer, (side, side), mode="bilinear") for layer in layers]
-        maps = torch.cat(resized, 1)[0].flatten(1).T.double().cpu().numpy()
-        kept = np.random.default_rng(0).permutation(maps.shape[1])
-        return maps[:, np.sort(kept[: chosen["anomaly_features"]])]
 
     def people(self, image: Any) -> list[dict[str, Any]]:
         """Return the people: `label`, `score`, `box`, `keypoints` in pixels, `expression`."""

@@ -18,7 +18,7 @@ from pqpp_files.options.option import NEEDED, get_fields, split_items
 
 def get_flag(name: str) -> str:
     """Return the flag of an option."""
-    return "--" + name.replace("_", "-")
+    return "--" + name.rstrip("_").replace("_", "-")
 
 
 def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = False) -> None:
@@ -73,7 +73,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
-    flags = [get_flag(name) for name in (field.name, *declared.get("also", ()))]
+    flags = [*dict.fromkeys(map(get_flag, (field.name, *declared.get("also", ()))))]
     about: dict[str, Any] = {"dest": field.name, "action": _Given, "field": field}
     about |= {"help": _format_help(declared.get("help", ""), default), "default": argparse.SUPPRESS}
     if hint is bool:

@@ -143,29 +143,23 @@ def test_a_route_that_fails_is_replaced_and_the_log_tells_it(tmp_path):
     assert [(one.result, one.route) for one in found] == [("A DOG", "sdxl"), ("A CAT", "sdxl")]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line.get("asked") for line in lines[:4]] == ["glide", None, "sdxl", None]
-    assert lines[0]["route"] == lines[2]["route"] == "glide" and lines[3]["result"] == "A DOG"
+    assert (
+        lines[0]["route"] == lines[2]["route"] == "glide" and lines[3]["reply"]["result"] == "A DOG"
+    )
     assert lines[1]["failed"] == {"glide": "ConnectionError: no server at all"}
     assert [line["paid"] for line in lines[1:4:2]] == [1.0, 4.0]  # who fails may be paid too
     assert "dog" not in log.read_text()
-    router.route(["a bear"], {"glide": str.upper, "sdxl": fails}, log, log_prompts=True)
-    assert json.loads(log.read_text().splitlines()[-2])["prompt"] == "a bear"
     with pytest.raises(EngineError, match="sdxl has no function"):
         router.route(["a dog"], {"glide": str.upper})
 
 
-@pytest.mark.parametrize(("batch_size", "workers"), [(None, 1), (None, 4), (3, 1), (7, 4)])
-def test_a_prompt_that_fails_everywhere_is_a_row_and_costs_no_answer(batch_size, workers):
-    def answer(prompts):
-        if batch_size is None:
-            return fails(prompts) if "bench" in prompts else prompts.upper()
-        if any("bench" in prompt for prompt in prompts) and len(prompts) > 1:
-            raise ConnectionError("one of them")
-        return [ConnectionError("no") if "bench" in one else one.upper() for one in prompts]
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_prompt_that_fails_everywhere_is_a_row_and_costs_no_answer(workers):
+    def answer(prompt):
+        return fails(prompt) if "bench" in prompt else prompt.upper()
 
     router, asked = Router(ROUTES, Rule(floor=0.3)), PROMPTS[20:80:3]
-    found = router.route(
-        asked, {"glide": answer, "sdxl": answer}, batch_size=batch_size, workers=workers
-    )
+    found = router.route(asked, {"glide": answer, "sdxl": answer}, workers=workers)
     assert [one.result for one in found] == [
         None if "bench" in text else text.upper() for text in asked
     ]
@@ -230,7 +224,7 @@ def test_images_are_kept_beside_the_log_and_paid_once(tmp_path):
         assert [one.result.tobytes() for one in found] == [one.tobytes() for one in images]
 
 
-def test_a_budget_is_hard_in_batches_one_by_one_and_where_a_route_fails(tmp_path):
+def test_a_budget_is_hard_together_one_by_one_and_where_a_route_fails(tmp_path):
     worth_all = Router.fit(ROUTES, Rule(budget=3.9), PROMPTS)  # spends more than is allowed below
     router = Router(ROUTES, Rule(budget=2.0), price=worth_all.price)
     loose = np.mean([one.cost for one in router.decide(PROMPTS)])
@@ -255,24 +249,21 @@ def test_a_budget_is_hard_in_batches_one_by_one_and_where_a_route_fails(tmp_path
     assert 1.8 < np.mean(spent) <= 2.0
 
 
-@pytest.mark.parametrize("batch_size", [None, 7])
-def test_a_budget_holds_over_five_resumes_with_failures(tmp_path, batch_size):
+def test_a_budget_holds_over_five_resumes_with_failures(tmp_path):
     router, rng, paid = Router(ROUTES, Rule(budget=1.2)), np.random.default_rng(0), []
 
     def answer(cost):
-        def one(prompt):
+        def ask(prompt):
             paid.append(cost)
-            return ConnectionError("lost after billing") if rng.random() < 0.4 else prompt.upper()
-
-        def ask(prompts):
-            answers = [one(prompt) for prompt in ([prompts] if batch_size is None else prompts)]
-            return answers[0] if batch_size is None else answers
+            if rng.random() < 0.4:
+                raise ConnectionError("lost after billing")
+            return prompt.upper()
 
         return ask
 
     functions, answered = {"glide": answer(1.0), "sdxl": answer(4.0)}, []
     for _ in range(6):
-        found = router.route(PROMPTS[:100], functions, tmp_path / "log", batch_size=batch_size)
+        found = router.route(PROMPTS[:100], functions, tmp_path / "log")
         assert sum(paid) <= 1.2 * 100 + 1e-9
         answered.append({place for place, one in enumerate(found) if one.route})
     assert all(before <= after for before, after in itertools.pairwise(answered))

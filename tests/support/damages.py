@@ -47,8 +47,4 @@ def damaged(cue, step, pixels, depth):
         rough = random.random(pixels.shape[:2]) * 0.5
         part = np.arange(size) < size * step / 5
         pixels[part] = np.clip(pixels[part] * 0.5 + rough[part][..., None], 0, 1)
-    elif cue == "anomaly":
-        side, alpha = size // 4, 0.1 * step
-        alien = (np.indices((side, side)).sum(0) % 4 < 2)[..., None] * np.array([1, 0, 1])
-        pixels[:side, :side] = (1 - alpha) * pixels[:side, :side] + alpha * alien
     return pixels, depth

@@ -181,14 +181,6 @@ def _expression(folder):
     ViTImageProcessor(size={"height": 16, "width": 16}).save_pretrained(folder)
 
 
-def _anomaly(folder):
-    from transformers import ConvNextImageProcessor, ResNetConfig, ResNetModel
-
-    config = ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1])
-    ResNetModel(config).save_pretrained(folder)
-    ConvNextImageProcessor(size={"shortest_edge": 64}, crop_pct=1.0).save_pretrained(folder)
-
-
 _SAVED = {
     "detector": _detector,
     "segmenter": _segmenter,
@@ -197,5 +189,4 @@ _SAVED = {
     "features": _features,
     "pose": _pose,
     "expression": _expression,
-    "anomaly": _anomaly,
 }

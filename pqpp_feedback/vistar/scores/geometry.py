@@ -1,9 +1,10 @@
-"""Geometry (GC): the worst of six cues."""
+"""Geometry (GC): the worst of five cues.
+
+The paper's sixth, PaDiM's anomaly, needs images without flaws that the paper does not name.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,75 +12,44 @@ from numpy.typing import NDArray
 from scipy import ndimage, stats
 
 from pqpp_feedback.assess.assessor import Verdict
-from pqpp_feedback.assess.pictures import Picture, image_files, open_picture
-from pqpp_feedback.errors import FeedbackError
+from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Sight, smaller
+from pqpp_feedback.vistar.sight import smaller
 from pqpp_files.extras import needing
-from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_metrics.functional.vistar import geometric_minimum
-
-CUES = ("normals", "curvature", "highlights", "contours", "texture", "anomaly")
 
 
 class Geometry(VistarScore):
-    """The lowest of six cues, each scaled to [0, 1], after VISTAR's section 3.3.6.
-
-    Args:
-        sight: What tells depth and features; not needed to score kept evidence.
-        flawless_dir: A folder of images without flaws that the sixth cue compares with; without it
-            the cue is left out, and the reason says so.
+    """The lowest of five cues, each scaled to [0, 1], after VISTAR's section 3.3.6.
 
     Example:
         >>> from pathlib import Path
         >>> seen = {"normals": 0, "curvature": 0, "highlights": [1, 2], "contours": [0, 0]}
-        >>> seen |= {"texture": 1, "anomaly": None}
+        >>> seen["texture"] = 1
         >>> Geometry().score(seen, Picture(Path("a.png"), "")).score
         0.5
     """
 
     angle = "GC"
     roles = ("depth",)
-    options = ("flawless_dir",)
-
-    def __init__(self, sight: Sight | None = None, flawless_dir: str | None = None) -> None:
-        super().__init__(sight)
-        self._padim, self._references = None, ""
-        if sight and flawless_dir:
-            self.models |= sight.get_models("anomaly")
-            files = image_files(Path(flawless_dir))
-            self._references = hash_parts(f"{hash_file(file)}\n" for file in files)
-            seen = [self.sight.features(open_picture(file)) for file in files]
-            self._padim = fit_padim(seen)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The choices, and which reference images there were."""
-        return {**super().settings, "references": self._references}
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the raw cues."""
         pixels = np.asarray(smaller(image)) / 255.0
-        seen = raw_cues(pixels, self.sight.depth(image, picture))
-        if self._padim:
-            seen["anomaly"] = [self._padim.distance(self.sight.features(image)), self._padim.usual]
-        return seen
+        return raw_cues(pixels, self.sight.depth(image, picture))
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest cue, and which it is."""
         scores = cue_scores(evidence)
-        known = {name: score for name in CUES if (score := scores[name]) is not None}
-        lowest = float(geometric_minimum([[known.get(name, 1.0) for name in scores]])[0])
-        texts = {name: f"{known[name]:.2f}" if name in known else "none" for name in scores}
-        reason = ", ".join(f"{name} {score}" for name, score in texts.items())
-        left_out = "" if "anomaly" in known else "; no references for the anomaly"
-        worst = min(known, key=known.__getitem__)
-        return Verdict(None, lowest, f"lowest is {worst}: {reason}{left_out}")
+        lowest = float(geometric_minimum([[*scores.values(), 1.0]])[0])
+        reason = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        worst = min(scores, key=scores.__getitem__)
+        return Verdict(None, lowest, f"lowest is {worst}: {reason}")
 
 
 def raw_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
-    """Return the five cues that need no references, as they are measured.
+    """Return the five cues as they are measured.
 
     Args:
         pixels: (height, width, 3), 0 to 1.
@@ -87,8 +57,8 @@ def raw_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
 
     Example:
         >>> found = raw_cues(np.zeros((32, 32, 3)), np.ones((32, 32)))  # flat and even
-        >>> found["normals"], found["contours"][0], found["anomaly"]
-        (0.0, 0, None)
+        >>> found["normals"], found["contours"][0]
+        (0.0, 0)
     """
     return {
         "normals": normals_dispersion(depth),
@@ -96,37 +66,30 @@ def raw_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
         "highlights": list(highlight_pieces(pixels)),
         "contours": list(contour_pieces(pixels)),
         "texture": uniform_patterns(pixels),
-        "anomaly": None,
     }
 
 
-def cue_scores(evidence: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return each cue scaled to [0, 1], 1 without a flaw; None where it was not measured.
+def cue_scores(evidence: Mapping[str, Any]) -> dict[str, float]:
+    """Return each cue scaled to [0, 1], 1 without a flaw.
 
     Example:
         >>> seen = {"normals": 0, "curvature": 0, "highlights": [1, 2], "contours": [0, 0]}
-        >>> cue_scores({**seen, "texture": 1, "anomaly": [4, 2]})["highlights"]
+        >>> cue_scores({**seen, "texture": 1})["highlights"]
         0.5
     """
     chosen = choices("geometry")
     spots, highlights = evidence["highlights"]
     pieces, edge = evidence["contours"]
     chance = chosen["uniform_by_chance"]
-    scores = {
+    return {
         "normals": math.exp(-evidence["normals"] / chosen["normals_scale"]),
         "curvature": math.exp(-evidence["curvature"] / chosen["curvature_scale"]),
         "highlights": min(spots / highlights, 1.0) if highlights else 1.0,
         "contours": math.exp(-1000 * pieces / edge / chosen["contours_scale"]) if edge else 1.0,
         "texture": max(evidence["texture"] - chance, 0.0) / (1 - chance),
-        "anomaly": None,
     }
-    if evidence["anomaly"] is not None:
-        distance, usual = evidence["anomaly"]
-        scores["anomaly"] = math.exp(-max(distance / max(usual, 1e-9) - 1, 0.0))
-    return scores
 
 
-LEAST_REFERENCES = 8
 Values = NDArray[np.floating]
 
 
@@ -252,66 +215,3 @@ def uniform_patterns(image: Values) -> float:
     )
     changes = (bits != np.roll(bits, 1, axis=0)).sum(0)
     return float((changes <= 2).mean())
-
-
-@dataclass(frozen=True)
-class Padim:
-    """A Gaussian of features at each place, after Defard et al., ICPR 2021.
-
-    Attributes:
-        mean: (places, features).
-        inverse: (places, features, features), of the covariance.
-        usual: The distance that few references exceed when each is left out in turn.
-
-    Example:
-        >>> Padim(np.zeros((1, 2)), np.eye(2)[None], 1.0).distance(np.array([[3.0, 4.0]]))
-        5.0
-    """
-
-    mean: NDArray[np.float64]
-    inverse: NDArray[np.float64]
-    usual: float
-
-    def distance(self, features: NDArray[np.floating]) -> float:
-        """Return the largest Mahalanobis distance of an image over all places.
-
-        Args:
-            features: (places, features) of one image.
-        """
-        apart = features - self.mean
-        return float(np.sqrt(np.einsum("pi,pij,pj->p", apart, self.inverse, apart).max()))
-
-
-def fit_padim(references: Sequence[NDArray[np.floating]]) -> Padim:
-    """Fit the Gaussians on references, and the usual distance on each of them left out.
-
-    Args:
-        references: At least 8, each (places, features).
-
-    Raises:
-        FeedbackError: There are fewer.
-
-    Example:
-        >>> random = np.random.default_rng(0)
-        >>> model = fit_padim(random.normal(size=(20, 4, 3)))
-        >>> model.distance(np.zeros((4, 3))) < model.usual < model.distance(np.full((4, 3), 9))
-        True
-    """
-    if len(references) < LEAST_REFERENCES:
-        wanted = f"at least {LEAST_REFERENCES}, better hundreds"
-        raise FeedbackError(f"{len(references)} reference images; give {wanted}")
-    values = np.asarray(references, dtype=float)
-    left_out = []
-    for number in range(len(values)):
-        mean, inverse = _gaussians(np.delete(values, number, axis=0))
-        left_out.append(Padim(mean, inverse, 0.0).distance(values[number]))
-    usual = float(np.quantile(left_out, choices("geometry")["anomaly_usual"]))
-    return Padim(*_gaussians(values), usual)
-
-
-def _gaussians(values: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
-    mean = values.mean(0)
-    apart = values - mean
-    covariance = np.einsum("npi,npj->pij", apart, apart) / (len(values) - 1)
-    covariance += choices("geometry")["anomaly_regularisation"] * np.eye(values.shape[2])
-    return mean, np.linalg.inv(covariance)

@@ -7,20 +7,19 @@ import contextlib
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pqpp_backbones.chat.chat import Chat, Request, parse_reply
+from pqpp_backbones.chat.chat import Chat, Request, hash_pixels, parse_reply
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flat_questions, validate_questionnaire
 from pqpp_feedback.assess.assessor import Verdict, make_random
-from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import pixel_hash
+from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import choices
 from pqpp_feedback.vistar.score import VistarScore
@@ -137,7 +136,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
 
 def _writing(prompt: str, more: str = "", seed: int = 0) -> Request:
     text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
-    return Request(text, told, None, read_json(SCHEMA), seed, most_tokens=4096, about=prompt)
+    return Request(text, told, None, read_json(SCHEMA), seed, most_tokens=4096)
 
 
 def normalise_weights(questionnaire: Any) -> dict[str, Any]:
@@ -202,22 +201,31 @@ class Answers:
         Raises:
             ServiceError: The model does not reply.
         """
-        pixels = pixel_hash(image)
         answers: dict[str, Any] = {side: [[] for _ in questions[side]] for side in SIDES}
-        for side, seed in itertools.product(SIDES, range(self.votes)):
-            # Shuffled, so that the first question is not always the same one.
-            left = make_random(pixels, side, seed).permutation(len(questions[side])).tolist()
+        for side, seed, left, request in self.requests(image, questions):
             votes: dict[int, bool | None] = {}
             for attempt in range(choices("hwpq")["answer_tries"]):
                 if left:  # what was not readable is asked again
                     again = seed + attempt * self.votes
-                    request = make_request(image, [questions[side][n] for n in left], again)
+                    if attempt:
+                        request = make_request(image, [questions[side][n] for n in left], again)
                     read = parse_answers(self.chat.ask(request).text, len(left))
                     votes |= dict(zip(left, read, strict=True))
                     left = [n for n in left if votes[n] is None]
             for number, vote in votes.items():
                 answers[side][number].append(vote)
         return answers
+
+    def requests(
+        self, image: Any, questions: Mapping[str, list]
+    ) -> Iterator[tuple[str, int, list[int], Request]]:
+        """Give side and seed of each vote, the order of its questions, and what is asked first."""
+        pixels = hash_pixels(image)
+        for side, seed in itertools.product(SIDES, range(self.votes)):
+            # Shuffled, so that the first question is not always the same one.
+            order = make_random(pixels, side, seed).permutation(len(questions[side])).tolist()
+            asked = [questions[side][n] for n in order]
+            yield side, seed, order, make_request(image, asked, seed)
 
 
 def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
@@ -236,8 +244,7 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
     }
     text = "\n".join(map(": ".join, zip(names, questions, strict=True)))
     most_tokens = 64 + chosen["tokens_an_answer"] * len(names)
-    how, about = (seed, chosen["temperature"], most_tokens), "\n".join(sorted(questions))
-    return Request(text, SYSTEM, image, schema, *how, about=about)
+    return Request(text, SYSTEM, image, schema, seed, chosen["temperature"], most_tokens)
 
 
 def parse_answers(text: str, number: int) -> list[bool | None]:
@@ -257,7 +264,6 @@ def parse_answers(text: str, number: int) -> list[bool | None]:
 
 
 _LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
-_AN_IMAGE = object()  # only whether there is one counts for a guess
 
 
 class HwpqScore(VistarScore):
@@ -303,12 +309,26 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, Answers(answerer, options.answers_per_question))
 
     def plan(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.plan`."""
-        if self._answers and self._questionnaires:
-            writer, answerer = self._questionnaires.writer, self._answers.chat
-            new, asked = planned_requests(pictures, self._questionnaires, self._answers.votes)
-            written = writer.priced(new) if writer else ()
-            answerer.budget.plan([*written, *answerer.priced(asked)])
+        """See `Assessor.plan`; questions that are not written yet are guessed."""
+        kept, answers = self._questionnaires, self._answers
+        if not (kept and answers):
+            return
+
+        def get_requests() -> Iterator[Request]:
+            for image, picture in open_pictures(pictures):
+                questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
+                if kept.has(picture.prompt):
+                    with contextlib.suppress(FeedbackError):  # told when it is its turn
+                        questions = flat_questions(kept.get_questionnaire(picture.prompt))
+                elif kept.writer is None:  # it gets no answer
+                    continue
+                yield from (asked[3] for asked in answers.requests(image, questions))
+
+        prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
+        new = [_writing(prompt) for prompt in prompts if not kept.has(prompt)]
+        written = kept.writer.priced(new) if kept.writer else ()
+        prices = itertools.chain(written, answers.chat.priced(get_requests()))
+        answers.chat.budget.plan(prices)
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""
@@ -354,33 +374,3 @@ def _majority(votes: list[bool | None]) -> bool | None:
     """Return whether most of the readable votes say yes; None without any."""
     known = [vote for vote in votes if vote is not None]
     return 2 * sum(known) > len(known) if known else None
-
-
-def planned_requests(
-    pictures: Sequence[Picture], questionnaires: Questionnaires, votes: int
-) -> tuple[list[Request], list[Request]]:
-    """Return what a writer and who answers are asked at most, tries that fail not counted.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from types import SimpleNamespace as Made
-        >>> kept = Questionnaires(tempfile.mkdtemp(), Made(name="writer"))
-        >>> pictures = [Picture(Path(name), "a cat") for name in ("a.png", "b.png")]
-        >>> [len(one) for one in planned_requests(pictures, kept, votes=3)]
-        [1, 12]
-    """
-    new: dict[str, Request] = {}
-    asked: dict[str, list[Request]] = {}
-    prompts = [picture.prompt for picture in pictures if not picture.problem]
-    for prompt in dict.fromkeys(prompts):
-        questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
-        if questionnaires.has(prompt):
-            with contextlib.suppress(FeedbackError):  # told when it is its turn
-                questions = flat_questions(questionnaires.get_questionnaire(prompt))
-        elif questionnaires.writer is None:  # it gets no answer
-            continue
-        else:
-            new[prompt] = _writing(prompt)
-        asked[prompt] = [make_request(_AN_IMAGE, questions[side], 0) for side in SIDES] * votes
-    return list(new.values()), [one for prompt in prompts for one in asked.get(prompt, ())]

@@ -54,34 +54,6 @@ def _reader(script: str, read_upside_down: bool) -> Any:
         raise FeedbackError(f"{lacking}; it is fetched once, from modelscope.cn") from None
 
 
-def pieces_at_any_angle(image: Any, script: str = "usual") -> list[dict[str, Any]]:
-    """Read an image as it is and turned by 90, 180 and 270 degrees, and return what reads best.
-
-    That is the reading with the most letters, each counted by its confidence.
-
-    Args:
-        image: An image of PIL in RGB.
-        script: One of `SCRIPTS`.
-
-    Example:
-        >>> from PIL import Image
-        >>> pieces_at_any_angle(Image.new("RGB", (64, 64), "white"))
-        []
-    """
-    from PIL.Image import Transpose
-
-    ways = None, Transpose.ROTATE_90, Transpose.ROTATE_180, Transpose.ROTATE_270
-    read = [pieces_of_text(image.transpose(way) if way else image, script) for way in ways]
-    sums = [sum(line["confidence"] * len(line["text"]) for line in pieces) for pieces in read]
-    best = sums.index(max(sums))
-    for piece in read[best] if best else ():
-        del piece["corners"]
-        for _ in range(best):
-            left, top, right, bottom = piece["box"]
-            piece["box"] = [1 - bottom, left, 1 - top, right]
-    return read[best]
-
-
 def pieces_of_text(image: Any, script: str = "usual") -> list[dict[str, Any]]:
     """Read an image's pieces of text.
 
@@ -142,21 +114,17 @@ def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     return [dict(pieces[i]) for row in rows for i in sorted(row, key=lambda i: (left[i], i))]
 
 
-def normalise_text(text: str, counts: Sequence[str] = ()) -> str:
+def normalise_text(text: str) -> str:
     """Return a text as it is compared: one case, no punctuation, single blanks.
 
-    Args:
-        text: As it was read or is wanted.
-        counts: What counts nonetheless: `case`, `punctuation`.
-
     Example:
-        >>> normalise_text(' "Grand  CANYON!" '), normalise_text("Stop!", ["case", "punctuation"])
-        ('grand canyon', 'Stop!')
+        >>> normalise_text(' "Grand  CANYON!" ')
+        'grand canyon'
     """
     chosen = choices("text_rendering")
     text = unicodedata.normalize("NFKC", text)
-    text = text.casefold() if chosen["fold_case"] and "case" not in counts else text
-    if chosen["punctuation_as_blank"] and "punctuation" not in counts:
+    text = text.casefold() if chosen["fold_case"] else text
+    if chosen["punctuation_as_blank"]:
         # An apostrophe joins: OCR often drops it, and "don't" is one word.
         text = re.sub(r"[^\w\s]|_", " ", re.sub("['’]", "", text))
     return " ".join(text.split())
@@ -201,8 +169,6 @@ class TextRenderingScore(VistarScore):
         text_match: `whole`, as the paper: all text of the image counts; or `contained`: the part
             that is most like the wanted text. The routine's name says the latter.
         text_script: One of `SCRIPTS`; a wanted text of others is not looked for, its row says so.
-        text_turned: Whether the image is read turned, too.
-        text_counts: `case` and `punctuation`, where these count.
 
     Example:
         >>> from pathlib import Path
@@ -213,7 +179,7 @@ class TextRenderingScore(VistarScore):
     """
 
     angle = "TR"
-    options = ("text_match", "text_script", "text_turned", "text_counts")
+    options = ("text_match", "text_script")
     inputs: ClassVar = {
         "text": "what the image should say; else what the prompt quotes or says to be drawn"
     }
@@ -224,23 +190,18 @@ class TextRenderingScore(VistarScore):
         read: Callable[[Any], list[dict]] | None = None,
         text_match: str = "whole",
         text_script: str = "usual",
-        text_turned: bool = False,
-        text_counts: Sequence[str] = (),
     ) -> None:
         super().__init__(sight)
         self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
-        reader = pieces_at_any_angle if text_turned else pieces_of_text
         self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
-        self._read = read or functools.partial(reader, script=text_script)
-        self._match, self._counts = text_match, sorted(text_counts)
-        self._variant = [*(["contained"] if text_match == "contained" else []), *self._counts]
-        self._looked = {"script": text_script, "turned": text_turned}
-        self.routine += "".join(f"-{part}" for part in self._variant)
+        self._read = read or functools.partial(pieces_of_text, script=text_script)
+        self._match, self._script = text_match, text_script
+        self.routine += "-contained" if text_match == "contained" else ""
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The choices, and what differs from the paper's form."""
-        return {**super().settings, "variant": self._variant, **self._looked}
+        return {**super().settings, "match": self._match, "script": self._script}
 
     def _find_text(self, picture: Picture) -> str:
         """Return the wanted text, found once for an image that is looked at and judged."""
@@ -259,9 +220,8 @@ class TextRenderingScore(VistarScore):
         Raises:
             FeedbackError: The wanted text has letters that the reader does not know.
         """
-        script = str(self._looked["script"])
-        if unread := unread_letters(self._find_text(picture), script):
-            told = f"the wanted text is {unread}, which the {script} reader does not know"
+        if unread := unread_letters(self._find_text(picture), self._script):
+            told = f"the wanted text is {unread}, which the {self._script} reader does not know"
             raise FeedbackError(f"{told}; see `text_script`")
         with self.measure_time("text"):
             return {"pieces": self._read(image)}
@@ -272,7 +232,7 @@ class TextRenderingScore(VistarScore):
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
         texts = " ".join(sure), self._find_text(picture)
-        read, wanted = (normalise_text(text, self._counts) for text in texts)
+        read, wanted = map(normalise_text, texts)
         read = best_match(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pqpp_feedback.assess.agreement import agree, isotonic, read_people
+from pqpp_feedback.assess.agreement import agree, read_people
 from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
 
 
@@ -30,7 +30,7 @@ def study(tmp_path):
 def test_figures_are_those_of_others(study):
     rows, folder = study
     people = read_people(folder / "votes.csv")
-    (by_task, by_model, calibration, saved), notes = agree(rows, people)
+    (by_task, by_model, saved), notes = agree(rows, people)
     answers = np.array([people.find(row) for row in rows[:150]])
     scores = np.array([row["score"] for row in rows])
     whole = by_task.rows[0]
@@ -40,9 +40,6 @@ def test_figures_are_those_of_others(study):
     assert whole["accuracy"] == pytest.approx(np.mean(alike)) and whole["n"] == len(alike)
     assert [row["task"] for row in by_task.rows] == ["all", "colour", "count"]
     assert [row["generator"] for row in by_model.rows] == ["all", "a", "b"]
-    (row,) = calibration.rows
-    assert row["brier"] == pytest.approx(((scores[:150] - answers) ** 2).mean())
-    assert row["calibrated"] < row["brier"] - 0.01
     (row,) = saved.rows
     weight = np.cov(answers, scores[:150], ddof=0)[0, 1] / ((1 + 150 / 450) * scores.var(ddof=1))
     mean = weight * scores[150:].mean() + (answers - weight * scores[:150]).mean()
@@ -50,13 +47,3 @@ def test_figures_are_those_of_others(study):
     widths = [row[name][2] - row[name][1] for name in ("powered", "people")]
     assert widths[0] < widths[1] and row["worth"] > 150 and row["needed"] < row["without"]
     assert len(notes) == 2
-
-
-def test_the_isotonic_fit_is_that_of_scikit_learn():
-    sklearn = pytest.importorskip("sklearn.isotonic")
-    random = np.random.default_rng(1)
-    scores = random.integers(0, 30, 200) / 30  # ties
-    truth = (random.random(200) < scores).astype(float)
-    others = random.uniform(-0.1, 1.1, 50)
-    model = sklearn.IsotonicRegression(out_of_bounds="clip").fit(scores, truth)
-    assert isotonic(scores, truth, others) == pytest.approx(model.predict(others))

@@ -63,6 +63,27 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         assert b"sk-secret" not in everything
 
 
+def test_a_plan_subtracts_the_answers_about_its_own_images_alone(folder, tmp_path, capsys):
+    with serve_chat() as server:
+        server.answer = lambda body: completion("Yes")
+        words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
+        words += [
+            "--chat-url",
+            server.url,
+            "--chat-model",
+            "m",
+            "--ledger",
+            str(tmp_path / "calls"),
+        ]
+        assert main([*words, "--output", str(tmp_path / "a.parquet")]) == 0
+        for path in folder.glob("[01].png"):  # two other images of the same prompts
+            Image.new("RGB", (9, 9), "blue").save(path)
+        words += ["--output", str(tmp_path / "b.parquet"), "--most-calls"]
+        assert main([*words, "4"]) == 2 and len(server.asked) == 3
+        assert "2 calls needed, 1 allowed" in capsys.readouterr().err
+        assert main([*words, "5"]) == 0 and len(server.asked) == 5
+
+
 def test_no_answer_is_no_verdict(folder, tmp_path):
     said = [
         completion("<think>Well, it", [("<think>", 1.0)]),

@@ -37,7 +37,7 @@ def stream(*parts):
 
 
 def delta(text, **more):
-    return {"choices": [{"delta": {"content": text}, **more}]}
+    return {"choices": [{"index": 0, "delta": {"content": text, **more}}]}
 
 
 def error(status, message, headers=None, **more):
@@ -63,7 +63,7 @@ SITUATIONS = {
     "stream": ([stream(delta("y"), delta("es"), {"choices": [], "usage": USAGE})], "yes", CENTS, 1),
     "stream without usage": ([stream(delta("yes"))], "yes", (2 + 1) / 100, 1),
     "stream of nothing": ([stream()], "!no text", MOST, 1),
-    "stream refuses": ([stream({"choices": [{"delta": {"refusal": "No."}}]})], "!No.", MOST, 1),
+    "stream refuses": ([stream(delta(None, refusal="No."))], "!No.", MOST, 1),
     "busy": ([error(429, "slow down"), FINE], "yes", CENTS, 2),
     "retry after seconds": ([error(429, "", {"Retry-After": "7"}), FINE], "yes", CENTS, 2),
     "retry after part of one": ([error(429, "", {"Retry-After": "0.5"}), FINE], "yes", CENTS, 2),
