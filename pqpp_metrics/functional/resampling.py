@@ -21,6 +21,7 @@ from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
     prepare,
+    refusal,
     share_as_small,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -50,16 +51,16 @@ def paired_permutation(
     (Janssen, "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized
     Behrens-Fisher Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust
     Permutation Tests for Correlation and Regression Coefficients", Journal of the American
-    Statistical Association 112, 2017). Correlations are compared by Fisher's z. So that a swap
-    mixes no scales, each predictor's median is subtracted and the result divided by its mean size
-    before; "rmse" compares predictions as they are.
+    Statistical Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its
+    logarithm. So that a swap mixes no scales, each predictor's median is subtracted and the result
+    divided by its mean size before; "rmse" compares predictions as they are.
 
     By Pearson's r and the RMSE a predictor whose errors have long tails looks better in the samples
-    that happen to hold none of their ends. So there is no p-value, and no interval, where the
-    predictor that looks better has errors of longer tails than the other (L-kurtosis plus the size
-    of L-skewness above by .1, for the RMSE by .05) and one query carries more than a tenth of the
-    variance: "why" says so. benchmarks/calibration.md has how often equally good predictors are
-    told apart, and how often there is no p-value.
+    that happen to hold none of their ends. So there is no p-value, and no interval, of fewer than
+    50 queries, nor where the predictor that looks better has errors of longer tails than the other
+    (L-kurtosis plus the size of L-skewness, of what it does not share with the other's errors,
+    above by .05): "why" says so. benchmarks/calibration.md has how often equally good predictors
+    are told apart, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -113,11 +114,8 @@ def paired_permutation(
         assert whole is not None
         tails = np.concatenate(parts)
         share = float(whole.spread.largest_share)
-        if whole.is_doubtful(*sides, y):
-            squares = np.sort((whole.influences[0] - whole.influences[1]) ** 2)
-            most = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the difference"
-            why = f"{most}, and the better predictor's errors have the longer tails; use kendall"
-        else:
+        why = refusal(statistic, *sides, y, whole.influences[0] - whole.influences[1])
+        if not why:
             p = 1.0 if difference == 0 else share_as_small(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}

@@ -34,6 +34,12 @@ def on_scale(name, value):
     return value if name in ("smare", "rmse") else np.arctanh(value)
 
 
+def as_tested(name, x, y):
+    """A measure and the influences on it, on the scale of the test."""
+    value, influences = influences_of(name, x, y)
+    return (np.log(value), influences / value) if name == "rmse" else (value, influences)
+
+
 def influences_of(name, x, y):
     """What the interval of one predictor is made of."""
     orders = PairOrder(x), PairOrder(y)
@@ -57,10 +63,10 @@ def test_influences_leave_every_query_out(name):
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("ties", [False, True])
 def test_the_order_of_the_queries_does_not_matter(name, ties):
-    values = three(n=35, ties=ties)
+    values = three(n=55, ties=ties)
     expected = paired_permutation(*values, name, 150)
     for seed in range(3):
-        order = np.random.default_rng(seed).permutation(35)
+        order = np.random.default_rng(seed).permutation(55)
         assert paired_permutation(*(one[order] for one in values), name, 150) == expected
 
 
@@ -101,18 +107,19 @@ def two_tails_by_hand(first, second, weight):
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_permutation_counts_every_swap_by_hand(name):
-    """All 2**8 swaps of eight queries; the drawn share is near theirs."""
-    x, other, y = three(8, seed=10)
-    a, b = x, other
+    """All 2**8 swaps of the eight of fifty queries on which two predictors differ."""
+    x, _, y = three(50, seed=3)
+    a, b = x, other = x, np.concatenate([np.roll(x[:8], 3), x[8:]])
     if name != "rmse":
         a, b = ((v - np.median(v)) / np.abs(v - np.median(v)).mean() for v in (x, other))
     if name not in ("rmse", "pearson"):
         a, b = np.split(scipy.stats.rankdata([a, b]), 2)
     every = []
-    for kept in itertools.product([True, False], repeat=8):
+    for first in itertools.product([True, False], repeat=8):
+        kept = np.array([*first, *[True] * 42])
         sides = np.where(kept, a, b), np.where(kept, b, a)
         weight = 2.5 if name in ("pearson", "rmse") else 0
-        every.append(two_tails_by_hand(*(influences_of(name, side, y) for side in sides), weight))
+        every.append(two_tails_by_hand(*(as_tested(name, side, y) for side in sides), weight))
     every = np.array(every)
     same = np.isclose(every, every[0], rtol=1e-9)
     exact = ((every < every[0]) & ~same).mean() + same.mean() / 2
@@ -146,12 +153,12 @@ def test_length_of_tails_is_that_of_l_moments():
 def test_the_interval_leaves_0_out_where_the_test_rejects(name):
     sides = set()
     for seed in range(60):
-        x, other, y = three(30, seed=seed)
+        x, other, y = three(50, seed=seed)
         found = paired_permutation(x, other, y, name, 199, confidence=0.8)
         is_outside = not found["ci_low"] <= 0 <= found["ci_high"]
-        if abs(found["p_value"] - 0.2) > 0.01:
+        if not found["why"] and abs(found["p_value"] - 0.2) > 0.01:
             assert is_outside == (found["p_value"] < 0.2)
-        sides.add(is_outside)
+            sides.add(is_outside)
     assert sides == {True, False}
 
 
@@ -163,7 +170,7 @@ def test_the_interval_covers_a_difference():
         found = paired_permutation(y + first, y + 2 * second, y, "pearson", 99)
         if not found["why"]:
             hits.append(found["ci_low"] <= truth <= found["ci_high"])
-    assert len(hits) > 170 and 0.91 <= np.mean(hits) <= 0.99
+    assert len(hits) > 140 and 0.91 <= np.mean(hits) <= 0.99
 
 
 def test_a_constant_has_no_correlation():
