@@ -1,4 +1,4 @@
-"""What a QPP measure returns: a value with its p-value, and an interval made when it is read."""
+"""What a measure returns: a value with its p-value, and an interval made when it is read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from typing import Any
 
 from pqpp_metrics.functional._inputs import require_between, require_choice
 
-# How an interval of a QPP measure is made: by influences, or not at all.
+# How an interval of a measure is made: by influences, or not at all.
 INTERVALS = ("influence", "none")
 
 
 @dataclass(frozen=True, eq=False)
 class Result(Mapping[str, Any]):
-    """A measure of paired values; also a mapping, as evaluate wants it.
+    """A measure of pairs or items; also a mapping, as evaluate wants it.
 
     The interval is computed when it is first read, because it may cost more than the measure.
     Keys are the measure's name, "p_value" if it has one, "ci_low" and "ci_high" unless the interval
@@ -23,7 +23,7 @@ class Result(Mapping[str, Any]):
         name: The measure.
         statistic: Its value.
         pvalue: Two-sided; None for a measure without a test.
-        n: The number of pairs.
+        n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
         bounds: Returns both ends of the interval of a level; None for "none".
         scores: The values of single pairs.
