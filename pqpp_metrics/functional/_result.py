@@ -25,7 +25,8 @@ class Result(Mapping[str, Any]):
         pvalue: Two-sided; None for a measure without a test.
         n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
-        bounds: Returns both ends of the interval of a level; None for "none".
+        kind: How the interval is made: "influence", or "none" for none.
+        bounds: Returns both ends of the interval of a level.
         scores: The values of single pairs.
 
     Example:
@@ -42,30 +43,18 @@ class Result(Mapping[str, Any]):
     pvalue: float | None
     n: int
     confidence: float
-    bounds: Callable[[float], tuple[float, float]] | None = field(repr=False)
+    kind: str
+    bounds: Callable[[float], tuple[float, float]] = field(repr=False)
     scores: Any = field(default=None, repr=False)
 
-    @classmethod
-    def create(
-        cls,
-        name: str,
-        statistic: float,
-        pvalue: float | None,
-        n: int,
-        confidence: float,
-        interval: str,
-        bounds: Callable[[float], tuple[float, float]],
-        scores: Any = None,
-    ) -> "Result":
-        """Make a result; raise for a level or a kind of interval that is not allowed."""
-        require_choice("interval", interval, INTERVALS)
-        confidence = require_between("confidence", confidence, 0, 1)
-        made = bounds if interval != "none" else None
-        return cls(name, statistic, pvalue, n, confidence, made, scores)
+    def __post_init__(self) -> None:
+        """Raise for a level or a kind of interval that is not allowed."""
+        require_choice("interval", self.kind, INTERVALS)
+        require_between("confidence", self.confidence, 0, 1)
 
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
         """Return the lower and the upper end of the interval, by default at its own level."""
-        if self.bounds is None:
+        if self.kind == "none":
             raise ValueError("computed with interval='none'; leave it out")
         if confidence is None:
             return self._own
@@ -73,7 +62,7 @@ class Result(Mapping[str, Any]):
 
     @cached_property
     def _own(self) -> tuple[float, float]:
-        return self.bounds(self.confidence) if self.bounds else (float("nan"), float("nan"))
+        return self.bounds(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a plain dict: the interval's function stays in this process."""
@@ -89,7 +78,7 @@ class Result(Mapping[str, Any]):
     @cached_property
     def _keys(self) -> list[str]:
         keys = [self.name, *["p_value"] * (self.pvalue is not None)]
-        keys += ["ci_low", "ci_high"] * (self.bounds is not None)
+        keys += ["ci_low", "ci_high"] * (self.kind != "none")
         return [*keys, "n", *["scores"] * (self.scores is not None)]
 
     def __iter__(self) -> Iterator[str]:

@@ -23,18 +23,19 @@ from pqpp_metrics.functional._studentised import (
     tail_length,
     two_tails,
 )
+from pqpp_metrics.functional.qpp_report import OF_RANKS
 
 # Of fewer queries no rule tells equally good predictors with long tails apart seldom enough.
-_LEAST_QUERIES = 50
+LEAST_QUERIES = 100
 # Where the predictor that looks better has errors of a tail length above the other's by more than
-# this, a sample shows too little of the ends. Chosen for at most 8 % of wrong rejections at n = 50,
-# 100 and 200, of the runs that have a p-value.
+# this, a sample shows too little of the ends. Chosen for at most 8 % of wrong rejections at n = 100
+# and 200, of the runs that have a p-value.
 _LONGER = 0.05
 # Columns of a matrix of all pairs that are built at once.
 _COLUMNS = 512
 
-LONG_TAILED_MEASURES = ("pearson", "rmse")
-"""Measures that single errors move without bound."""
+OF_SQUARES = ("pearson", "spearman", "rmse")
+"""Measures in which large errors count more than by their size."""
 
 Measured = tuple[Floats, Floats]
 """A measure's values (..., swaps) and the influences on them (..., swaps, n)."""
@@ -50,10 +51,10 @@ def refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats)
         y: References, (n,).
         influences: On the difference, (n,).
     """
-    if statistic not in LONG_TAILED_MEASURES:
+    if statistic not in OF_SQUARES:
         return ""
-    if len(y) < _LEAST_QUERIES:
-        return f"fewer than {_LEAST_QUERIES} queries show too little of long tails; use kendall"
+    if len(y) < LEAST_QUERIES:
+        return f"fewer than {LEAST_QUERIES} queries show too little of long tails; use kendall"
     if has_longer_tails(statistic, a, b, y).mean() <= 0.5:
         return ""
     squares = np.sort(influences * influences)
@@ -66,6 +67,8 @@ def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray
     if statistic == "rmse":
         errors = [a - y, b - y]
     else:
+        if statistic == "spearman":
+            a, b, y = (PairOrder(side).ranks for side in (a, b, y))
         a, b, y = map(unit_deviations, (a, b, y))
         errors = [side - (side * y).sum(axis=-1, keepdims=True) * y for side in (a, b)]
     size, other = (_influence.of_rmse(side)[0] for side in errors)
@@ -138,21 +141,16 @@ class ComparedPredictors:
     @property
     def _weight(self) -> float:
         """Ranks have no long tails, whose skewness a sample would not show."""
-        return LONG_TAILED if self.statistic in LONG_TAILED_MEASURES else 0.0
-
-    def first(self) -> "ComparedPredictors":
-        """The first of the samples by itself."""
-        influences = self.influences[:, 0]
-        of_difference = get_spread(influences[0] - influences[1])
-        return ComparedPredictors(self.statistic, self.values[:, 0], influences, of_difference)
+        return 0.0 if self.statistic in OF_RANKS else LONG_TAILED
 
     def interval(self, tail: float) -> tuple[float, float]:
-        """The differences in which the measures of a sample are no more extreme than `tail`."""
-        below, above = map(float, ends(tail, self.spread, self._weight))
+        """The differences of a single sample that are no more extreme than `tail`."""
+        below, above = (by.item() for by in ends(tail, self.spread, self._weight))
+        values, influences = self.values[:, 0], self.influences[:, 0]
         if self.statistic != "smare":
             scale = np.exp if self.statistic == "rmse" else np.tanh
-            return bound_difference(self.values, self.influences, below, above, scale)
-        difference = float(self.values[0] - self.values[1])
+            return bound_difference(values, influences, below, above, scale)
+        difference = float(values[0] - values[1])
         return difference - below, difference + above
 
 

@@ -51,7 +51,7 @@ def agreement_interval(
 ) -> tuple[float, float]:
     """Interval of a coefficient over units, by how much each part of a unit moves it.
 
-    Units are whole numbers from 0 without a gap. [-1, 1] of too few, NaN of fewer than 4.
+    Units are whole numbers from 0 without a gap; of fewer than 4 it is [-1, 1], all there can be.
     """
     influences = np.bincount(units, moved) * (int(units.max()) + 1.0) / len(moved)
     with np.errstate(invalid="ignore", divide="ignore"):

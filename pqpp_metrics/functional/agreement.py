@@ -1,8 +1,8 @@
 """Agreement between raters beyond chance, of a metric with what people prefer, and strengths.
 
 Where all raters gave all items one and the same label, observed and chance agreement are both 1
-and the formulas divide 0 by 0. `single_class` says what is returned: "one" (default), the limit
-of unanimous ratings as the second class gets rare, or "nan". Intervals are over items, by how much
+and the formulas divide 0 by 0: the value is 1, the limit of unanimous ratings as the second class
+gets rare. Intervals are over items, by how much
 each moves the coefficient (`interval` "influence"), and computed when they are read.
 """
 
@@ -25,14 +25,12 @@ from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._votes import agreement_interval, get_ac1, get_disagreement
 
-_SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
 
 
 def fleiss_kappa(
     ratings: Values,
-    single_class: str = "one",
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
@@ -45,7 +43,6 @@ def fleiss_kappa(
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
             numbers, booleans or UUIDs, none missing (`krippendorff_alpha` allows that). What looks
             like a table of counts, items by categories, is warned of.
-        single_class: What to return where only one label occurs: "one" or "nan".
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -58,7 +55,6 @@ def fleiss_kappa(
         >>> round(result.statistic, 4), result.n
         (0.55, 3)
     """
-    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     (codes,), categories = label_codes(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
@@ -71,16 +67,14 @@ def fleiss_kappa(
             warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
-    value = math.nan if len(categories) == 1 and single_class == "nan" else 1 - ratio
-    ends = partial(agreement_interval, value, moved, item)
-    return Result.create("fleiss_kappa", value, None, items, confidence, interval, ends)
+    ends = partial(agreement_interval, 1 - ratio, moved, item)
+    return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
 
 
 def cohen_kappa(
     predictions: Values,
     references: Values,
     weights: str | None = None,
-    single_class: str = "one",
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
@@ -94,7 +88,6 @@ def cohen_kappa(
         references: Labels of the other, same shape and kind.
         weights: How much a disagreement counts: None (default) each the same, "linear" or
             "quadratic" in the distance of the categories' places in rising order (Cohen 1968).
-        single_class: What to return where only one label occurs: "one" or "nan".
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -107,16 +100,12 @@ def cohen_kappa(
         >>> round(result.statistic, 4), result.n
         (0.5, 4)
     """
-    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    (left, right), categories = label_codes(1, predictions=predictions, references=references)
-    if len(categories) == 1:
-        value, moved = 1.0 if single_class == "one" else math.nan, np.zeros(len(left))
-    else:
-        value, moved = _weighted_kappa(left, right, weights)
+    (left, right), _ = label_codes(1, predictions=predictions, references=references)
+    value, moved = _weighted_kappa(left, right, weights)
     ends = partial(agreement_interval, value, moved, np.arange(len(left)))
-    return Result.create("cohen_kappa", value, None, len(left), confidence, interval, ends)
+    return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
 
 
 def _weighted_kappa(left, right, weights):
@@ -136,7 +125,8 @@ def _weighted_kappa(left, right, weights):
     else:
         pairs, apart = zip(shares, means, strict=True), apart**2
         expected = [(places - mean) ** 2 + share @ (places - mean) ** 2 for share, mean in pairs]
-    by_chance = shares[0] @ expected[1]
+    if not (by_chance := shares[0] @ expected[1]):
+        return 1.0, np.zeros(n)
     ratio, own = float(apart.mean() / by_chance), expected[1][left] + expected[0][right]
     moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
     return 1 - ratio, moved / by_chance
@@ -145,7 +135,6 @@ def _weighted_kappa(left, right, weights):
 def krippendorff_alpha(
     ratings: Values,
     level: str = "nominal",
-    single_class: str = "one",
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
@@ -160,7 +149,6 @@ def krippendorff_alpha(
             columns as rows is warned of.
         level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
             ratings between them, "interval" their difference.
-        single_class: What to return where only one rating occurs: "one" or "nan".
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -173,15 +161,12 @@ def krippendorff_alpha(
         >>> round(result.statistic, 4), result.n
         (0.4444, 3)
     """
-    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
     items, given = _ratings_in_a_row(ratings, 2, level)
     ratio, moved = get_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
-    if single_class == "nan" and given.min() == given.max():
-        value = math.nan
     ends, n = partial(agreement_interval, value, moved, items), int(items.max()) + 1
-    return Result.create("krippendorff_alpha", value, None, n, confidence, interval, ends)
+    return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
 
 
 def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
@@ -242,7 +227,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
         half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
         return value - half, min(value + half, 1.0)
 
-    return Result.create("gwet_ac1", value, None, n, confidence, interval, ends)
+    return Result("gwet_ac1", value, None, n, confidence, interval, ends)
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:

@@ -55,12 +55,13 @@ def paired_permutation(
     logarithm. So that a swap mixes no scales, each predictor's median is subtracted and the result
     divided by its mean size before; "rmse" compares predictions as they are.
 
-    By Pearson's r and the RMSE a predictor whose errors have long tails looks better in the samples
-    that happen to hold none of their ends. So there is no p-value, and no interval, of fewer than
-    50 queries, nor where the predictor that looks better has errors of longer tails than the other
-    (L-kurtosis plus the size of L-skewness, of what it does not share with the other's errors,
-    above by .05): "why" says so. benchmarks/calibration.md has how often equally good predictors
-    are told apart, and how often there is no p-value.
+    By Pearson's r, Spearman's and the RMSE, in which large errors count more than by their size, a
+    predictor whose errors have long tails looks better in the samples that happen to hold none of
+    their ends. So by these there is no p-value, and no interval, of fewer than 100 queries, nor
+    where the predictor that looks better has errors of longer tails than the other (L-kurtosis plus
+    the size of L-skewness, of what it does not share with the other's errors, above by .05): "why"
+    says so. Kendall and sMARE always have one. benchmarks/calibration.md has how often equally good
+    predictors are told apart, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -105,17 +106,16 @@ def paired_permutation(
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = prepare(statistic, x, other, tolerance)
-        at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
-        parts, whole = [], None  # of the data, first, and each swap
-        for swaps in draws_of_swaps(len(y), permutations, seed, at_once):
-            compared = ComparedPredictors.after_swaps(statistic, swaps, *sides, y)
-            parts.append(compared.tails())
-            whole = whole or compared.first()
-        assert whole is not None
-        tails = np.concatenate(parts)
-        share = float(whole.spread.largest_share)
-        why = refusal(statistic, *sides, y, whole.influences[0] - whole.influences[1])
+        whole = ComparedPredictors.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
+        share = float(whole.spread.largest_share[0])
+        why = refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
         if not why:
+            at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
+            drawn = draws_of_swaps(len(y), permutations, seed, at_once)  # first the data itself
+            compared = (
+                ComparedPredictors.after_swaps(statistic, swaps, *sides, y) for swaps in drawn
+            )
+            tails = np.concatenate([part.tails() for part in compared])
             p = 1.0 if difference == 0 else share_as_small(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}

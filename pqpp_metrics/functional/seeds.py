@@ -33,9 +33,9 @@ def paired_seeds(
     the Jackknife Method", Investigative Radiology 27, 1992: the variance of the difference is that
     over queries, from their influences on the mean, and that over each side's seeds beyond what the
     queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A test over
-    queries alone takes the seeds that were drawn for all there are. By Pearson's r and the RMSE
-    there is no p-value where `paired_permutation` has none for more than half of the pairs of a
-    seed of each. benchmarks/calibration.md has how often equally good ways are told apart.
+    queries alone takes the seeds that were drawn for all there are. By Pearson's r, Spearman's and
+    the RMSE there is no p-value where `paired_permutation` has none for more than half of the pairs
+    of a seed of each. benchmarks/calibration.md has how often equally good ways are told apart.
 
     Args:
         predictions: Of the first, shape (n, seeds): a column for each seed.

@@ -182,7 +182,7 @@ def test_the_interval_over_items_is_by_the_packages_of_one_item_more(level):
     own = fleiss_kappa(ratings) if level == "fleiss" else krippendorff_alpha(ratings, level)
     ends = np.tanh(np.arctanh(own.statistic) + np.array([-half, half]))
     assert own.interval() == pytest.approx(ends, abs=0.01)
-    assert fleiss_kappa([[0, 0], [0, 1]], interval="none").bounds is None
+    assert "ci_low" not in fleiss_kappa(ratings, interval="none")
 
 
 def test_unanimous_single_class():
@@ -190,9 +190,6 @@ def test_unanimous_single_class():
     assert fleiss_kappa([["a", "a"], ["a", "a"]]).statistic == 1
     assert cohen_kappa([3, 3], [3, 3]).statistic == 1
     assert krippendorff_alpha([[2, 2], [2, np.nan], [2, 2]]).statistic == 1
-    assert math.isnan(fleiss_kappa([[1, 1]], single_class="nan").statistic)
-    assert math.isnan(cohen_kappa([1], [1], single_class="nan").statistic)
-    assert math.isnan(krippendorff_alpha([[1, 1]], single_class="nan").statistic)
     # It is the limit of unanimous ratings whose second class gets rare.
     assert fleiss_kappa([[0, 0]] * 999 + [[1, 1]]).statistic == 1
 
