@@ -111,11 +111,11 @@ def paired_permutation(
         why = refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
-            drawn = draws_of_swaps(len(y), permutations, seed, at_once)  # first the data itself
-            compared = (
-                ComparedPredictors.after_swaps(statistic, swaps, *sides, y) for swaps in drawn
-            )
-            tails = np.concatenate([part.tails() for part in compared])
+            parts = [
+                ComparedPredictors.after_swaps(statistic, swaps, *sides, y).tails()
+                for swaps in draws_of_swaps(len(y), permutations, seed, at_once)
+            ]
+            tails = np.concatenate(parts)  # of the data, first, and each swap
             p = 1.0 if difference == 0 else share_as_small(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
