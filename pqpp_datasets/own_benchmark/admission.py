@@ -128,7 +128,7 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
         for number, part in zip(kappas, np.split(rows, starts[1:]), strict=False):
             part = part[~np.isnan(theirs[votes.item[part]])]
             if len(part):
-                kappa = cohen_kappa(votes.value[part], theirs[votes.item[part]], weights)
+                kappa = cohen_kappa(votes.value[part], theirs[votes.item[part]], weights).statistic
                 kappas[number][votes.annotator_names[member]] = kappa
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 

@@ -119,7 +119,7 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     return figures | {
         "bias": figures["automated"][0] - figures["people"][0],
         "accuracy": float((automated == true).mean()),
-        "kappa": float(cohen_kappa(automated, true)),
+        "kappa": cohen_kappa(automated, true).statistic,
         "f1_true": _f1(automated, true),
         "f1_false": _f1(~automated, ~true),
     }

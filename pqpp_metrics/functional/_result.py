@@ -1,4 +1,4 @@
-"""What a QPP measure returns: a value with its p-value, and an interval made when it is read."""
+"""What a measure returns: a value with its p-value, and an interval made when it is read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from typing import Any
 
 from pqpp_metrics.functional._inputs import require_between, require_choice
 
-# How an interval of a QPP measure is made: by influences, or not at all.
+# How an interval of a measure is made: by influences, or not at all.
 INTERVALS = ("influence", "none")
 
 
 @dataclass(frozen=True, eq=False)
 class Result(Mapping[str, Any]):
-    """A measure of paired values; also a mapping, as evaluate wants it.
+    """A measure of pairs or items; also a mapping, as evaluate wants it.
 
     The interval is computed when it is first read, because it may cost more than the measure.
     Keys are the measure's name, "p_value" if it has one, "ci_low" and "ci_high" unless the interval
@@ -23,9 +23,10 @@ class Result(Mapping[str, Any]):
         name: The measure.
         statistic: Its value.
         pvalue: Two-sided; None for a measure without a test.
-        n: The number of pairs.
+        n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
-        bounds: Returns both ends of the interval of a level; None for "none".
+        kind: How the interval is made: "influence", or "none" for none.
+        bounds: Returns both ends of the interval of a level.
         scores: The values of single pairs.
 
     Example:
@@ -42,30 +43,18 @@ class Result(Mapping[str, Any]):
     pvalue: float | None
     n: int
     confidence: float
-    bounds: Callable[[float], tuple[float, float]] | None = field(repr=False)
+    kind: str
+    bounds: Callable[[float], tuple[float, float]] = field(repr=False)
     scores: Any = field(default=None, repr=False)
 
-    @classmethod
-    def create(
-        cls,
-        name: str,
-        statistic: float,
-        pvalue: float | None,
-        n: int,
-        confidence: float,
-        interval: str,
-        bounds: Callable[[float], tuple[float, float]],
-        scores: Any = None,
-    ) -> "Result":
-        """Make a result; raise for a level or a kind of interval that is not allowed."""
-        require_choice("interval", interval, INTERVALS)
-        confidence = require_between("confidence", confidence, 0, 1)
-        made = bounds if interval != "none" else None
-        return cls(name, statistic, pvalue, n, confidence, made, scores)
+    def __post_init__(self) -> None:
+        """Raise for a level or a kind of interval that is not allowed."""
+        require_choice("interval", self.kind, INTERVALS)
+        require_between("confidence", self.confidence, 0, 1)
 
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
         """Return the lower and the upper end of the interval, by default at its own level."""
-        if self.bounds is None:
+        if self.kind == "none":
             raise ValueError("computed with interval='none'; leave it out")
         if confidence is None:
             return self._own
@@ -73,7 +62,7 @@ class Result(Mapping[str, Any]):
 
     @cached_property
     def _own(self) -> tuple[float, float]:
-        return self.bounds(self.confidence) if self.bounds else (float("nan"), float("nan"))
+        return self.bounds(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a plain dict: the interval's function stays in this process."""
@@ -89,7 +78,7 @@ class Result(Mapping[str, Any]):
     @cached_property
     def _keys(self) -> list[str]:
         keys = [self.name, *["p_value"] * (self.pvalue is not None)]
-        keys += ["ci_low", "ci_high"] * (self.bounds is not None)
+        keys += ["ci_low", "ci_high"] * (self.kind != "none")
         return [*keys, "n", *["scores"] * (self.scores is not None)]
 
     def __iter__(self) -> Iterator[str]:

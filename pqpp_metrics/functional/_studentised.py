@@ -8,10 +8,10 @@ takes out by a cubic that has an inverse. All functions work along the last axis
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pqpp_metrics.functional._containers import Floats
 
@@ -176,23 +176,30 @@ def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]
 
 
 def bound_difference(
-    values: NDArray[np.float64], influences: Floats, below: float, above: float
+    values: Floats,
+    influences: Floats,
+    below: float,
+    above: float,
+    scale: Callable[[Floats], Floats],
 ) -> tuple[float, float]:
-    """The least and largest difference of two correlations within reach of theirs.
+    """The least and largest difference of two measures within reach of theirs.
 
-    Fisher's z of both lies in an ellipse by their covariance, which the line of no difference
-    touches where the z differ by `below` (or -`above`): so the interval leaves 0 out where the test
-    of equal z rejects.
+    Both lie in an ellipse by their covariance, which the line of no difference touches where they
+    differ by `below` (or -`above`): so the interval leaves 0 out where the test of equal ones
+    rejects.
 
     Args:
-        values: Fisher's z of both, (2,).
+        values: Both, on the scale of the test, (2,).
         influences: On them, (2, n).
         below: How far their difference may be smaller.
         above: How far larger.
+        scale: Turns what is tested into the measure: the hyperbolic tangent for Fisher's z, the
+            exponential for logarithms.
     """
     n = influences.shape[1]
     if not (math.isfinite(below) and math.isfinite(above) and np.isfinite(influences).all()):
-        return -2.0, 2.0
+        low, high = (float(scale(np.array(end))) for end in (-math.inf, math.inf))
+        return low - high, high - low
     covariance = np.cov(influences, bias=True) / (n - 1)
     sizes, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(sizes, 0.0))
@@ -200,7 +207,7 @@ def bound_difference(
     circle = root @ np.stack([np.cos(angles), np.sin(angles)])
     error = math.sqrt(max(float(np.array([1, -1]) @ covariance @ np.array([1, -1])), 0.0))
     if error == 0:
-        difference = math.tanh(values[0]) - math.tanh(values[1])
-        return difference, difference
-    first, second = (np.tanh(values[:, None] + circle * by / error) for by in (below, above))
+        one, other = map(float, scale(values))
+        return one - other, one - other
+    first, second = (scale(values[:, None] + circle * by / error) for by in (below, above))
     return float((first[0] - first[1]).min()), float((second[0] - second[1]).max())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,48 +9,54 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Integers, Values
+from pqpp_metrics.functional._influence import correlation_interval
 
 
-def get_alpha(
-    items: Integers, ratings: Floats, level: str = "nominal", single_class: str = "one"
-) -> float:
-    """As `krippendorff_alpha`, of finite ratings in a row, each with its item.
+def get_disagreement(
+    items: Integers, ratings: Floats | Integers, level: str
+) -> tuple[float, Floats]:
+    """The disagreement on items over that of all ratings, and how much each rating lowers it.
 
-    Items are whole numbers from 0 without a gap; each has two ratings or more.
+    Fleiss' kappa is 1 less the ratio; Krippendorff's alpha of n ratings 1 less (n - 1) / n of it.
+    Ratings stand in a row, each with its item: whole numbers from 0 without a gap, of which each
+    has two ratings or more. `level` is as for `krippendorff_alpha`.
     """
-    if ratings.min() == ratings.max():
-        return 1.0 if single_class == "one" else math.nan
-    within, between = (_nominal if level == "nominal" else _squared)(items, ratings, level)
-    return float(1 - within / between)
+    _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
+    if len(counts) == 1:
+        return 0.0, np.zeros(len(codes))
+    n, number = len(codes), np.bincount(items)[items]
+    if level == "nominal":
+        pair = np.unique(items * len(counts) + codes, return_inverse=True)[1]
+        apart = (number - np.bincount(pair)[pair]) / (number - 1)
+        by_chance, own = 1 - np.sum((counts / n) ** 2), 2 - 2 * counts[codes] / n
+        ratio = float(apart.mean() / by_chance)
+    else:
+        values = np.asarray(ratings, dtype=np.float64)
+        if level == "ordinal":  # two ratings are apart by what is between their ranks
+            values = (np.cumsum(counts) - counts / 2)[codes] / n
+        values = values - values.mean()
+        rest = values - (np.bincount(items, values) / np.bincount(items))[items]
+        weighed = 2 * number / (number - 1) * rest
+        apart, by_chance = weighed * rest, 2 * np.mean(values * values)
+        own, ratio = 2 * values * values + by_chance, float(apart.mean() / by_chance)
+    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
+    if level == "ordinal":  # a rating also moves the ranks above it
+        slope = np.bincount(codes, 2 * weighed - 4 * ratio * values) / n
+        moved += (slope / 2 - slope[::-1].cumsum()[::-1])[codes]
+    return ratio, moved / by_chance
 
 
-def _nominal(items, ratings, level):
-    """Disagreement within items and between all ratings, for equal or not."""
-    _, codes = np.unique(ratings, return_inverse=True)
-    categories, n = int(codes.max()) + 1, len(ratings)
-    cells, counts = np.unique(items * categories + codes, return_counts=True)
-    # A rating disagrees with all of its item but those in its own category.
-    number = np.bincount(items)
-    item = cells // categories
-    within = (counts * (number[item] - counts) * (1.0 / (number - 1.0))[item]).sum() / n
-    total = np.bincount(codes).astype(np.float64)
-    return within, (n * n - (total * total).sum()) / (n * (n - 1.0))
+def agreement_interval(
+    value: float, moved: Floats, units: Integers, confidence: float
+) -> tuple[float, float]:
+    """Interval of a coefficient over units, by how much each part of a unit moves it.
 
-
-def _squared(items, ratings, level):
-    """Disagreement within items and between all ratings, for squared differences."""
-    if level == "ordinal":
-        # The ratings between two grades are what lies between the middles of their ranks.
-        _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
-        ratings = (np.cumsum(counts) - counts / 2.0)[codes]
-    n = len(ratings)
-    ratings = ratings - ratings.mean()
-    number = np.bincount(items)
-    means = np.bincount(items, ratings) / number
-    squares = np.bincount(items, (ratings - means[items]) ** 2)
-    # Over all ordered pairs of k values squared differences sum to 2 k times their squares.
-    within = (2 * number * squares * (1.0 / (number - 1.0))).sum() / n
-    return within, 2 * n * (ratings * ratings).sum() / (n * (n - 1.0))
+    Units are whole numbers from 0 without a gap; of fewer than 4 it is [-1, 1], all there can be.
+    """
+    influences = np.bincount(units, moved) * (int(units.max()) + 1.0) / len(moved)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = correlation_interval(value, influences / (1 - value * value), confidence)
+    return max(-1.0, low), min(1.0, high)
 
 
 def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:

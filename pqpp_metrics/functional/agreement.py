@@ -1,8 +1,9 @@
 """Agreement between raters beyond chance, accuracy on preferences, and strengths of models.
 
-If all ratings are the same label, observed and chance agreement are both 1 and the formulas divide
-0 by 0. `single_class` chooses the result: "one" (default), the limit of unanimous ratings as the
-second class gets rare, or "nan".
+Where all raters gave all items one and the same label, observed and chance agreement are both 1
+and the formulas divide 0 by 0: the value is 1, the limit of unanimous ratings as the second class
+gets rare. Intervals are over items, by how much
+each moves the coefficient (`interval` "influence"), and computed when they are read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -20,57 +22,63 @@ from pqpp_metrics.functional._categories import as_labels, category_codes, label
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import get_ac1, get_alpha
+from pqpp_metrics.functional._result import Result
+from pqpp_metrics.functional._votes import agreement_interval, get_ac1, get_disagreement
 
-_SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
 
 
-def fleiss_kappa(ratings: Values, single_class: str = "one") -> float:
-    """Return Fleiss' kappa: agreement of several raters on categories, beyond chance.
+def fleiss_kappa(
+    ratings: Values,
+    confidence: float = 0.95,
+    interval: str = "influence",
+) -> Result:
+    """Fleiss' kappa: agreement of several raters on categories, beyond chance.
 
     Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
     1971; PQPP, section 3.1. Every item needs the same number of ratings, not the same raters.
 
     Args:
-        ratings: Labels, shape (items, raters), at least 2 raters; text, numbers, booleans or
-            UUIDs, none missing (`krippendorff_alpha` allows missing ones). A table that looks like
-            counts, items by categories, causes a warning.
-        single_class: The result if only one label occurs: "one" or "nan".
+        ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
+            numbers, booleans or UUIDs, none missing (`krippendorff_alpha` allows that). What looks
+            like a table of counts, items by categories, is warned of.
+        confidence: Level of the interval, between 0 and 1.
+        interval: "influence" (default) or "none".
 
     Returns:
-        float: 1 is full agreement, 0 is chance, the minimum is -1 / (raters - 1).
+        `Result` with "fleiss_kappa": 1 is full agreement, 0 what chance gives, at least
+        -1 / (raters - 1); "ci_low", "ci_high", "n", the number of items.
 
     Example:
-        >>> round(fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]]), 4)
-        0.55
+        >>> result = fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]])
+        >>> round(result.statistic, 4), result.n
+        (0.55, 3)
     """
-    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     (codes,), categories = label_codes(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
         raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
-    share = np.bincount(codes.ravel()) / codes.size
-    by_chance = float((share * share).sum())
-    if share.max() == 1:
-        return 1.0 if single_class == "one" else math.nan
     if items > 2 and isinstance(categories[0], int) and categories[0] >= 0:
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
         if differ and sums[0] > 1 and (sums == sums[0]).all():
             came = f"each row of `ratings` sums to {sums[0]}, as if it counted categories"
             warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
-    numbered = (codes + len(categories) * np.arange(items)[:, None]).ravel()
-    counts = np.unique(numbered, return_counts=True)[1]
-    agreeing = int((counts * (counts - 1)).sum()) / (codes.size * (raters - 1))
-    return (agreeing - by_chance) / (1 - by_chance)
+    item = np.repeat(np.arange(items), raters)
+    ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
+    ends = partial(agreement_interval, 1 - ratio, moved, item)
+    return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
 
 
 def cohen_kappa(
-    predictions: Values, references: Values, weights: str | None = None, single_class: str = "one"
-) -> float:
-    """Return Cohen's kappa: agreement of two raters on categories, beyond chance.
+    predictions: Values,
+    references: Values,
+    weights: str | None = None,
+    confidence: float = 0.95,
+    interval: str = "influence",
+) -> Result:
+    """Cohen's kappa: agreement of two raters on categories, beyond chance.
 
     Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
     Measurement 20, 1960; PQPP, section 3.1.
@@ -78,70 +86,87 @@ def cohen_kappa(
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers, booleans or UUIDs.
         references: Labels of the other, same shape and kind.
-        weights: How much a disagreement counts: None (default) equally, or "linear" or
-            "quadratic" in the distance of the categories' ranks (Cohen 1968).
-        single_class: The result if only one label occurs: "one" or "nan".
+        weights: How much a disagreement counts: None (default) each the same, "linear" or
+            "quadratic" in the distance of the categories' places in rising order (Cohen 1968).
+        confidence: Level of the interval, between 0 and 1.
+        interval: "influence" (default) or "none".
 
     Returns:
-        float in [-1, 1]: 1 is full agreement, 0 is chance.
+        `Result` with "cohen_kappa" in [-1, 1]: 1 is full agreement, 0 what chance gives; "ci_low",
+        "ci_high", "n", the number of items.
 
     Example:
-        >>> round(cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0]), 4)
-        0.5
+        >>> result = cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
+        >>> round(result.statistic, 4), result.n
+        (0.5, 4)
     """
-    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    (left, right), categories = label_codes(1, predictions=predictions, references=references)
+    (left, right), _ = label_codes(1, predictions=predictions, references=references)
+    value, moved = _weighted_kappa(left, right, weights)
+    ends = partial(agreement_interval, value, moved, np.arange(len(left)))
+    return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
+
+
+def _weighted_kappa(left, right, weights):
+    """Cohen's kappa of two raters' places of categories, and how much each item moves it."""
+    n, codes = len(left), np.unique(np.concatenate([left, right]), return_inverse=True)[1]
+    left, right = codes[:n], codes[n:]
+    places, apart = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)
     # What chance gives needs only how often each side uses each category, no table of all pairs.
-    counts = [np.bincount(side, minlength=len(categories)) for side in (left, right)]
-    occurs = (counts[0] + counts[1]) > 0
-    if occurs.sum() == 1:
-        return 1.0 if single_class == "one" else math.nan
-    shares = [side[occurs] / len(left) for side in counts]
+    shares = [np.bincount(side, minlength=len(places)) / n for side in (left, right)]
+    means = [share @ places for share in shares]
+    # How far each place is from a rating of either side, on average.
     if weights is None:
-        apart = np.count_nonzero(left != right) / len(left)
-        return float(1 - apart / (1 - shares[0] @ shares[1]))
-    place = np.cumsum(occurs) - 1
-    distance = np.abs(place[left] - place[right]).astype(np.float64)
-    if weights == "linear":
-        # Two places are as far apart as there are steps between them that one has taken.
-        below, other_below = (np.cumsum(side)[:-1] for side in shares)
-        by_chance = (below * (1 - other_below) + other_below * (1 - below)).sum()
+        apart, expected = np.sign(apart), [1 - share for share in shares]
+    elif weights == "linear":  # as many steps as there are between them
+        steps = [np.cumsum([0, *(1 - 2 * np.cumsum(share)[:-1])]) for share in shares]
+        expected = [mean - step for mean, step in zip(means, steps, strict=True)]
     else:
-        distance **= 2
-        places = np.arange(len(shares[0]))
-        means = [side @ places for side in shares]
-        pairs = zip(shares, means, strict=True)
-        variances = [side @ (places - mean) ** 2 for side, mean in pairs]
-        by_chance = sum(variances) + (means[0] - means[1]) ** 2
-    return float(1 - np.average(distance) / by_chance)
+        pairs, apart = zip(shares, means, strict=True), apart**2
+        expected = [(places - mean) ** 2 + share @ (places - mean) ** 2 for share, mean in pairs]
+    if not (by_chance := shares[0] @ expected[1]):
+        return 1.0, np.zeros(n)
+    ratio, own = float(apart.mean() / by_chance), expected[1][left] + expected[0][right]
+    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
+    return 1 - ratio, moved / by_chance
 
 
-def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: str = "one") -> float:
-    """Return Krippendorff's alpha: agreement of raters, also with missing ratings.
+def krippendorff_alpha(
+    ratings: Values,
+    level: str = "nominal",
+    confidence: float = 0.95,
+    interval: str = "influence",
+) -> Result:
+    """Krippendorff's alpha: agreement of raters, some of whose ratings may be missing.
 
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
 
     Args:
-        ratings: Shape (items, raters): numbers, or for "nominal" text or UUIDs; NaN or None if
-            missing. Items with fewer than two ratings are left out. A table with more than twice
-            as many columns as rows causes a warning, since the package krippendorff has (raters,
-            items).
-        level: The distance of two ratings: "nominal" (default): equal or not; "ordinal": the
-            number of ratings between them; "interval": their difference.
-        single_class: The result if only one rating occurs: "one" or "nan".
+        ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text or
+            UUIDs; NaN or None where one is missing. Items with fewer than two ratings are left out.
+            The package krippendorff has (raters, items): a table with more than twice as many
+            columns as rows is warned of.
+        level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
+            ratings between them, "interval" their difference.
+        confidence: Level of the interval, between 0 and 1.
+        interval: "influence" (default) or "none".
 
     Returns:
-        float: 1 is full agreement, 0 is chance, below 0 is systematic disagreement.
+        `Result` with "krippendorff_alpha": 1 is full agreement, 0 what chance gives, negative
+        systematic disagreement; "ci_low", "ci_high", "n", the number of items with two ratings.
 
     Example:
-        >>> round(krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]]), 4)
-        0.4444
+        >>> result = krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]])
+        >>> round(result.statistic, 4), result.n
+        (0.4444, 3)
     """
-    _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
-    return get_alpha(*_ratings_in_a_row(ratings, 2, level), level, single_class)
+    items, given = _ratings_in_a_row(ratings, 2, level)
+    ratio, moved = get_disagreement(items, given, level)
+    value = 1 - ratio * (len(given) - 1) / len(given)
+    ends, n = partial(agreement_interval, value, moved, items), int(items.max()) + 1
+    return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
 
 
 def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
@@ -168,37 +193,41 @@ def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple
     return np.nonzero(present[kept])[0], values[kept][present[kept]]
 
 
-def gwet_ac1(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
-    """Return Gwet's AC1: agreement of raters beyond chance, also if categories are rare.
+def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
+    """Gwet's AC1: agreement of raters on categories beyond chance, also of rare categories.
 
     Gwet, "Computing Inter-Rater Reliability and Its Variance in the Presence of High Agreement",
     British Journal of Mathematical and Statistical Psychology 61, 2008. If almost all ratings are
     one category, kappa is low even if raters agree; AC1 is not.
 
     Args:
-        ratings: Labels, shape (items, raters): numbers, text or UUIDs, NaN or None if missing.
-            Categories are those that occur. An item with one rating counts for chance agreement
-            only.
-        confidence: Level of the interval, above 0 and below 1.
+        ratings: Labels, shape (items, raters): numbers, text or UUIDs, NaN or None where one is
+            missing. Categories are those that occur. An item with one rating tells of chance only,
+            one with none nothing.
+        confidence: Level of the interval, between 0 and 1.
+        interval: "influence" (default: Student's t by Gwet's variance over items, which are taken
+            to be independent) or "none".
 
     Returns:
-        dict: "gwet_ac1", at most 1 (full agreement; also if only one label occurs), 0 for chance;
-        "ci_low" and "ci_high", Student's t by Gwet's variance over independent items; NaN for a
-        single item.
+        `Result` with "gwet_ac1", at most 1 (full agreement; also where only one label occurs), 0
+        what chance gives; "ci_low" and "ci_high", NaN of a single item; "n", the number of items.
 
     Example:
-        >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]])["gwet_ac1"], 4)
+        >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]]).statistic, 4)
         0.68
     """
     from scipy.special import stdtrit
 
-    confidence = require_between("confidence", confidence, 0, 1)
     value, influences = get_ac1(*_ratings_in_a_row(ratings, 1))
-    n, half = len(influences), math.nan
-    if n > 1:
+    n = len(influences)
+
+    def ends(confidence):
+        if n < 2:
+            return math.nan, math.nan
         half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
-    high = value + half if value + half < 1 else 1.0 + 0 * half  # NaN stays
-    return {"gwet_ac1": value, "ci_low": value - half, "ci_high": high}
+        return value - half, min(value + half, 1.0)
+
+    return Result("gwet_ac1", value, None, n, confidence, interval, ends)
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:

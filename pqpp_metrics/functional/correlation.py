@@ -76,7 +76,7 @@ def pearson_qpp(
     x, y = _pairs.paired_values(predictions, references)
     r, n = _pairs.pearson_correlation(x, y), len(x)
     ends = _ends(r, lambda: _influence.of_pearson(x, y)[1])
-    return Result.create("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
+    return Result("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def _ends(value: float, influences: Callable[[], Floats]) -> Callable[[float], tuple[float, float]]:
@@ -116,7 +116,7 @@ def spearman_qpp(
     x, y = (_pairs.PairOrder(side) for side in sides)
     r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
     ends = _ends(r, lambda: _influence.of_spearman(x, y)[1])
-    return Result.create("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
+    return Result("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def kendall_qpp(
@@ -160,4 +160,4 @@ def kendall_qpp(
         return _influence.of_kendall(_influence.order_agreements(*orders), *orders)[1]
 
     ends = _ends(tau, influences)
-    return Result.create("kendall_qpp", tau, p, n, confidence, interval, ends)
+    return Result("kendall_qpp", tau, p, n, confidence, interval, ends)

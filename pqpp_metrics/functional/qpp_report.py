@@ -71,7 +71,7 @@ def smare(
         return max(value - half, 0.0), min(value + half, 0.5)
 
     p = math.erfc(abs(z) / math.sqrt(2))
-    return Result.create("smare", value, p, n, confidence, interval, ends, scores)
+    return Result("smare", value, p, n, confidence, interval, ends, scores)
 
 
 def _over_all_pairings(x, y):
@@ -134,7 +134,7 @@ def rmse_qpp(
     p = math.nan
     if n > 1:
         p = correlation.student_t_p_value(_pairs.pearson_correlation(x, y), n)
-    return Result.create("rmse_qpp", value, p, n, confidence, interval, ends)
+    return Result("rmse_qpp", value, p, n, confidence, interval, ends)
 
 
 def mae_qpp(
@@ -169,7 +169,7 @@ def mae_qpp(
         low, high = mean_interval(errors, confidence)
         return float(np.maximum(low, 0.0)), float(high)
 
-    return Result.create("mae_qpp", value, None, len(errors), confidence, interval, ends)
+    return Result("mae_qpp", value, None, len(errors), confidence, interval, ends)
 
 
 QPP_MEASURES: dict[str, Callable[..., Result]] = {

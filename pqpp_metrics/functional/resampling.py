@@ -21,6 +21,7 @@ from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
     prepare,
+    refusal,
     share_as_small,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -43,22 +44,24 @@ def paired_permutation(
 ) -> dict[str, Any]:
     """Test two predictors by random swaps of their predictions, query by query.
 
-    If the predictors were alike, swapping their predictions of a query would change nothing (Good,
-    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). The statistic is
-    the difference over its standard error, from the queries' influences, so for many queries the
-    test is also valid if the predictors are equally good but err differently (Janssen, "Studentized
-    Permutation Tests for Non-i.i.d. Hypotheses and the Generalized Behrens-Fisher Problem",
-    Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust Permutation Tests for
-    Correlation and Regression Coefficients", Journal of the American Statistical Association 112,
-    2017). Correlations are compared by Fisher's z. Predictions are first centred by their median
-    and scaled by their mean size, so that a swap does not mix scales; "rmse" compares predictions
-    as they are.
+    Were the predictors alike, swapping their predictions of a query would change nothing (Good,
+    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). What is compared
+    over the swaps is the difference over its standard error, from the queries' influences: so the
+    test holds for many queries where the predictors are equally good and err in unlike ways, too
+    (Janssen, "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized
+    Behrens-Fisher Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust
+    Permutation Tests for Correlation and Regression Coefficients", Journal of the American
+    Statistical Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its
+    logarithm. So that a swap mixes no scales, each predictor's median is subtracted and the result
+    divided by its mean size before; "rmse" compares predictions as they are.
 
-    By Pearson's r and the RMSE, a predictor whose errors have long tails looks better in samples
-    without extreme errors. There is therefore no p-value and no interval if the predictor that
-    looks better has longer tails than the other (L-kurtosis plus the size of L-skewness larger by
-    .1, for the RMSE by .05) and one query carries more than a tenth of the variance; "why" says so.
-    Error rates are in benchmarks/calibration.md.
+    By Pearson's r, Spearman's and the RMSE, in which large errors count more than by their size, a
+    predictor whose errors have long tails looks better in the samples that happen to hold none of
+    their ends. So by these there is no p-value, and no interval, of fewer than 100 queries, nor
+    where the predictor that looks better has errors of longer tails than the other (L-kurtosis plus
+    the size of L-skewness, of what it does not share with the other's errors, above by .05): "why"
+    says so. Kendall and sMARE always have one. benchmarks/calibration.md has how often equally good
+    predictors are told apart, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -103,20 +106,16 @@ def paired_permutation(
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = prepare(statistic, x, other, tolerance)
-        at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
-        parts, whole = [], None  # of the data, first, and each swap
-        for swaps in draws_of_swaps(len(y), permutations, seed, at_once):
-            compared = ComparedPredictors.after_swaps(statistic, swaps, *sides, y)
-            parts.append(compared.tails())
-            whole = whole or compared.first()
-        assert whole is not None
-        tails = np.concatenate(parts)
-        share = float(whole.spread.largest_share)
-        if whole.is_doubtful(*sides, y):
-            squares = np.sort((whole.influences[0] - whole.influences[1]) ** 2)
-            most = f"three queries carry {squares[-3:].sum() / squares.sum():.0%} of the difference"
-            why = f"{most}, and the better predictor's errors have the longer tails; use kendall"
-        else:
+        whole = ComparedPredictors.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
+        share = float(whole.spread.largest_share[0])
+        why = refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
+        if not why:
+            at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
+            parts = [
+                ComparedPredictors.after_swaps(statistic, swaps, *sides, y).tails()
+                for swaps in draws_of_swaps(len(y), permutations, seed, at_once)
+            ]
+            tails = np.concatenate(parts)  # of the data, first, and each swap
             p = 1.0 if difference == 0 else share_as_small(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}

@@ -13,6 +13,7 @@ from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
 from pqpp_metrics.functional._studentised import Spread, ends, get_spread, get_warning, two_tails
+from pqpp_metrics.functional._swapped import refusal
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 
@@ -31,9 +32,10 @@ def paired_seeds(
     Characteristic Rating Analysis: Generalization to the Population of Readers and Patients with
     the Jackknife Method", Investigative Radiology 27, 1992: the variance of the difference is that
     over queries, from their influences on the mean, and that over each side's seeds beyond what the
-    queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A
-    test over queries alone ignores the seeds' randomness; benchmarks/calibration.md has the error
-    rates of both.
+    queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A test over
+    queries alone takes the seeds that were drawn for all there are. By Pearson's r, Spearman's and
+    the RMSE there is no p-value where `paired_permutation` has none for more than half of the pairs
+    of a seed of each. benchmarks/calibration.md has how often equally good ways are told apart.
 
     Args:
         predictions: Of the first, shape (n, seeds): a column for each seed.
@@ -49,8 +51,8 @@ def paired_seeds(
         its interval, which excludes 0 if p is below 1 - confidence; "p_value", two-sided;
         "value", "other_value", the means over seeds; "seed_share", the share of the seeds in the
         variance of the difference; "n"; "largest_share", the largest share of one query in the
-        variance over queries; "warning", a reason to doubt the p-value, or "". NaN if a correlation
-        is undefined.
+        variance over queries; "why", why there is no p-value and no interval, else ""; "warning",
+        that, or what speaks against the p-value. NaN where a correlation is undefined.
 
     Raises:
         MetricInputError: shapes that do not fit, fewer than 4 queries or than two seeds, NaN or
@@ -79,20 +81,30 @@ def paired_seeds(
     (values, influences), (others, theirs) = (
         _of_seeds(statistic, side.T, y, tolerance) for side in sides
     )
-    queries = get_spread(influences.mean(axis=0) - theirs.mean(axis=0))
+    of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
+    queries = get_spread(of_difference)
     means = float(values.mean()), float(others.mean())
     seeds = [_of_draws(values, influences), _of_draws(others, theirs)]
     whole, seed_share = _together(queries, seeds)
     difference = means[0] - means[1]
     below, above = (float(by) for by in ends(1 - confidence, whole, weight=0))
     p = float(two_tails(np.asarray(difference), whole, weight=0))
-    share = float(queries.largest_share)
+    share, why = float(queries.largest_share), ""
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan
+    else:
+        columns = sides[0].T[:, None], sides[1].T[None]
+        if why := refusal(statistic, *columns, y, of_difference):
+            p = below = above = math.nan
     tested = {"ci_low": difference - below, "ci_high": difference + above, "p_value": p}
     shares = {"seed_share": seed_share, "n": len(y), "largest_share": share}
     figures = {"value": means[0], "other_value": means[1]} | shares
-    return {"paired_seeds": difference} | tested | figures | {"warning": get_warning(share)}
+    return (
+        {"paired_seeds": difference}
+        | tested
+        | figures
+        | {"warning": why or get_warning(share), "why": why}
+    )
 
 
 def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:

@@ -82,17 +82,12 @@ class Result:
         baseline: The predictor that this one was tested against, if any.
         oriented: How predictions were turned so that higher ones mean higher true values, to be
             compared: `as declared`, `by the sign on train` or, where nothing is known, `by |r|`.
-        pearson_baseline_difference: Pearson's r so turned less the baseline's.
-        pearson_baseline_p: p of no difference from it in Pearson's r, corrected over the table.
-        pearson_baseline_ci_low: Lower bound of the 95 % interval of the difference in Pearson's r,
-            by the same test and not corrected.
-        pearson_baseline_ci_high: Upper bound.
-        pearson_baseline_warning: What speaks against the test, empty for nothing.
-        kendall_baseline_difference: The same in Kendall's tau-b.
-        kendall_baseline_p: The same.
-        kendall_baseline_ci_low: The same.
-        kendall_baseline_ci_high: The same.
-        kendall_baseline_warning: The same.
+        baseline_difference: Kendall's tau-b so turned less the baseline's.
+        baseline_p: p of no difference from it, corrected over the table.
+        baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
+            not corrected.
+        baseline_ci_high: Upper bound.
+        baseline_warning: What speaks against the test, empty for nothing.
     """
 
     predictor: str
@@ -121,16 +116,11 @@ class Result:
     stands_in: str | None = None
     baseline: str | None = None
     oriented: str = ""
-    pearson_baseline_difference: float = math.nan
-    pearson_baseline_p: float = math.nan
-    pearson_baseline_ci_low: float = math.nan
-    pearson_baseline_ci_high: float = math.nan
-    pearson_baseline_warning: str = ""
-    kendall_baseline_difference: float = math.nan
-    kendall_baseline_p: float = math.nan
-    kendall_baseline_ci_low: float = math.nan
-    kendall_baseline_ci_high: float = math.nan
-    kendall_baseline_warning: str = ""
+    baseline_difference: float = math.nan
+    baseline_p: float = math.nan
+    baseline_ci_low: float = math.nan
+    baseline_ci_high: float = math.nan
+    baseline_warning: str = ""
 
 
 @dataclass(frozen=True)
@@ -342,8 +332,8 @@ def collect(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 PERMUTATIONS = 2_000
 LEVEL = 0.05
 COMPARISON_NOTE = (
-    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test, p < .05 "
-    "after Holm's correction over the table"
+    "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test of "
+    "Kendall's tau, p < .05 after Holm's correction over the table"
 )
 
 
@@ -360,11 +350,10 @@ def compare_with_baseline(
 ) -> list[Result]:
     """Test every cell of a table against the same cell of a baseline: did it only look better?
 
-    Both coefficients by `paired_permutation`, by which Kendall's always has a p-value and Pearson's
-    none where the warning says so; each family of p-values is corrected by Holm over the whole
+    Kendall's tau-b by `paired_permutation`; the p-values are corrected by Holm over the whole
     table. A predictor whose higher values mean harder prompts
     is turned first, by the sign that is known, else by what it declares, else by that of these very
-    rows, so that what is compared is the size of r.
+    rows, so that what is compared is the size of tau.
 
     Args:
         results: The table.
@@ -378,9 +367,9 @@ def compare_with_baseline(
         known: Predictor and target to the sign of their correlation on other rows.
 
     Returns:
-        The results with `baseline`, `pearson_baseline_p`, the difference, its interval and the
-        warning, and those of Kendall; NaN and empty in the baseline's own row, where it has no such
-        cell, where a side is undefined, and for predictors that were fitted to the rows.
+        The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
+        the baseline's own row, where it has no such cell, where a side is undefined, and for
+        predictors that were fitted to the rows.
 
     Raises:
         PredictorError: If no predictor of the table has that name, or it was fitted to the rows.
@@ -401,10 +390,10 @@ def compare_with_baseline(
         (row.predictor, row.label): _sign(row, by_name[row.predictor].higher_is, known)
         for row in results
     }
-    tested: list[dict[str, dict[str, Any]]] = []
+    tests: list[dict[str, Any]] = []
     for row in tqdm(results, desc="comparing", unit="cell", disable=not progress):
         own, other = by_name[row.predictor], by_name[baseline]
-        tests = {}
+        test = {}
         if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
             mine, reference = cell_values(own, row, references[row.target], sources)
             theirs, _ = cell_values(other, row, references[row.target], sources)
@@ -412,22 +401,19 @@ def compare_with_baseline(
                 values * signs[name, row.label][0]
                 for name, values in ((row.predictor, mine), (baseline, theirs))
             )
-            for name in COEFFICIENTS:
-                tests[name] = paired_permutation(
-                    mine, theirs, reference, name, permutations=permutations, seed=seed
-                )
-        tested.append(tests)
-    figures: list[dict[str, Any]] = [{"oriented": how} for _, how in signs.values()]
-    for name in COEFFICIENTS:
-        found = [tests.get(name, {}) for tests in tested]
-        adjusted = holm(np.array([test.get("p_value", math.nan) for test in found]))["adjusted"]
-        for changes, test, p in zip(figures, found, adjusted, strict=True):
-            changes[f"{name}_baseline_p"] = float(p)
-            for key in ("ci_low", "ci_high", "warning") if test else ():
-                changes[f"{name}_baseline_{key}"] = test[key]
-            changes[f"{name}_baseline_difference"] = test.get("paired_permutation", math.nan)
+            test = paired_permutation(mine, theirs, reference, permutations=permutations, seed=seed)
+        tests.append(test)
+    adjusted = holm(np.array([test.get("p_value", math.nan) for test in tests]))["adjusted"]
     return [
-        replace(row, baseline=baseline, **own) for row, own in zip(results, figures, strict=True)
+        replace(
+            row,
+            baseline=baseline,
+            oriented=how,
+            baseline_p=float(p),
+            baseline_difference=test.get("paired_permutation", math.nan),
+            **{f"baseline_{key}": test[key] for key in ("ci_low", "ci_high", "warning") if test},
+        )
+        for row, (_, how), test, p in zip(results, signs.values(), tests, adjusted, strict=True)
     ]
 
 

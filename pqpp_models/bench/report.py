@@ -16,8 +16,8 @@ from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.bench.tables import (
+    DIFFERENCE_HEADINGS,
     FITTED,
-    HEADINGS,
     differences,
     few_prompts,
     fitted_notes,
@@ -101,7 +101,7 @@ def render_report(
         ranking={**ranking, "title": titles.get(label, "")},
         measures=_measures(results, published, titles),
         baseline=visible(str(results[0].baseline)) if results else "",
-        headings=HEADINGS,
+        headings=DIFFERENCE_HEADINGS,
         differences=[
             (visible(name), titles.get(column, column), *rest)
             for name, column, *rest in differences(results)

@@ -136,9 +136,8 @@ def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half
     """Return a coefficient of a cell, beside the others of its column and key."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
-    if getattr(figure, "baseline", None):
-        difference, apart = (getattr(figure, f"{name}_baseline_{x}") for x in ("difference", "p"))
-        sign = f"{arrow(difference, apart):1}"
+    if name == "kendall" and isinstance(figure, Result) and figure.baseline:
+        sign = f"{arrow(figure.baseline_difference, figure.baseline_p):1}"
     values = [getattr(one, name) for one in column]
     known = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(known) and value == max(known) > min(known)
@@ -231,24 +230,24 @@ def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[Pub
 
 
 HEADINGS = ("predictor", "column", "Pearson", "Kendall")
+DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 
 
 def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return a row for each cell that was tested against the baseline's, as `HEADINGS` say.
+    """Return a row for each cell that was tested, as `DIFFERENCE_HEADINGS` say.
 
     The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
     """
-    lines = []
-    names = [f"{coefficient}_baseline" for coefficient in COEFFICIENTS]
-    for row in results:
-        if not all(math.isnan(getattr(row, f"{name}_p")) for name in names):
-            cells = (
-                _with_interval(getattr(row, f"{name}_difference"), row, name, "+")
-                + " !" * bool(getattr(row, f"{name}_warning"))
-                for name in names
-            )
-            lines.append((row.predictor, row.label, *cells))
-    return lines
+    return [
+        (
+            row.predictor,
+            row.label,
+            _with_interval(row.baseline_difference, row, "baseline", "+")
+            + " !" * bool(row.baseline_warning),
+        )
+        for row in results
+        if not math.isnan(row.baseline_p)
+    ]
 
 
 def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -303,14 +302,13 @@ def notes(
         ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
         lines.append(f"signs set so that higher is better, {told}")
-    for coefficient in COEFFICIENTS:
-        name = f"{coefficient}_baseline_warning"
-        warned = {f"{r.predictor} on {r.label}": w for r in results if (w := getattr(r, name))}
-        if is_page:
-            lines += [f"! {cell}, {coefficient.title()}: {why}" for cell, why in warned.items()]
-        elif warned:
-            line = f"! {coefficient.title()} hangs on few prompts: {', '.join(warned)}"
-            lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
+    warned = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
+    warned = {cell: why for cell, why in warned.items() if why}
+    if is_page:
+        lines += [f"! {cell}: {why}" for cell, why in warned.items()]
+    elif warned:
+        line = f"! depends on few prompts: {', '.join(warned)}"
+        lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
     for key, (first, *_) in published_groups(published).items():
         lines.append(
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
@@ -495,13 +493,14 @@ def format_results(
             tabulate(lines, names, form, preserve_whitespace=True),
             "",
         ]
-    beside = {"95 % intervals": intervals(results) if with_intervals else []}
-    if results:
-        other = shown(str(results[0].baseline))
-        beside[f"Difference from {other}, with the 95 % interval"] = differences(results)
-    for about, found in beside.items():
+    about = f"Difference from {shown(str(results[0].baseline))}, with the 95 %" if results else ""
+    beside = (
+        ("95 % intervals", HEADINGS, intervals(results) if with_intervals else []),
+        (f"{about} interval", DIFFERENCE_HEADINGS, differences(results)),
+    )
+    for about, headings, found in beside:
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
-            parts += [title.format(about), tabulate(cells, HEADINGS, form), ""]
+            parts += [title.format(about), tabulate(cells, headings, form), ""]
     return "\n".join([*parts, *notes(results, published)])
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.intervals import students_t_interval
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
@@ -28,13 +29,15 @@ def test_fleiss_is_statsmodels(ratings):
     inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
 
     if ratings.min() == ratings.max():
-        assert fleiss_kappa(ratings) == 1
+        assert fleiss_kappa(ratings).statistic == 1
         return
     expected = inter_rater.fleiss_kappa(inter_rater.aggregate_raters(ratings)[0])
-    assert fleiss_kappa(ratings) == pytest.approx(expected, abs=1e-12)
-    assert fleiss_kappa(ratings[::-1, ::-1]) == pytest.approx(expected, abs=1e-12)
-    assert fleiss_kappa(np.char.add("x", ratings.astype(str))) == pytest.approx(expected, abs=1e-12)
-    assert fleiss_kappa(ratings * 1000 - 500.5) == pytest.approx(expected, abs=1e-12)
+    assert fleiss_kappa(ratings).statistic == pytest.approx(expected, abs=1e-12)
+    assert fleiss_kappa(ratings[::-1, ::-1]).statistic == pytest.approx(expected, abs=1e-12)
+    assert fleiss_kappa(np.char.add("x", ratings.astype(str))).statistic == pytest.approx(
+        expected, abs=1e-12
+    )
+    assert fleiss_kappa(ratings * 1000 - 500.5).statistic == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
@@ -44,11 +47,11 @@ def test_cohen_is_sklearn(weights, ratings):
 
     left, right = ratings.T[:2]
     if ratings.min() == ratings.max():
-        assert cohen_kappa(left, right, weights=weights) == 1
+        assert cohen_kappa(left, right, weights=weights).statistic == 1
         return
     expected = cohen_kappa_score(left, right, weights=weights)
-    assert cohen_kappa(left, right, weights=weights) == pytest.approx(expected, abs=1e-12)
-    assert cohen_kappa(right, left, weights=weights) == pytest.approx(expected, abs=1e-12)
+    assert cohen_kappa(left, right, weights=weights).statistic == pytest.approx(expected, abs=1e-12)
+    assert cohen_kappa(right, left, weights=weights).statistic == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
@@ -63,7 +66,7 @@ def test_krippendorff_is_the_package(level, ratings, data):
         with pytest.raises(MetricInputError, match="two ratings"):
             krippendorff_alpha(ratings, level=level)
         return
-    value = krippendorff_alpha(ratings, level=level)
+    value = krippendorff_alpha(ratings, level=level).statistic
     if present.min() == present.max():
         assert value == 1
         return
@@ -108,20 +111,25 @@ GWET += [[math.nan, math.nan, 1, 1], [math.nan, math.nan, 3, math.nan]]
 
 
 def test_ac1_is_irrcacs():
-    expected = {"gwet_ac1": 0.775444068127, "ci_low": 0.460813348132, "ci_high": 1.0}
+    expected = {"gwet_ac1": 0.775444068127, "ci_low": 0.460813348132, "ci_high": 1.0, "n": 12}
     assert gwet_ac1(GWET) == pytest.approx(expected, abs=1e-6)
-    assert krippendorff_alpha(GWET) == pytest.approx(0.743421052632, abs=1e-6)
+    assert krippendorff_alpha(GWET).statistic == pytest.approx(0.743421052632, abs=1e-6)
     # Of 100 items 95 are called 1 by both, and 5 by one of two: kappa is below 0.
     rare = [[1, 1]] * 95 + [[1, 0]] * 3 + [[0, 1]] * 2
-    expected = {"gwet_ac1": 0.947437582129, "ci_low": 0.89946580406, "ci_high": 0.995409360198}
+    expected = {
+        "gwet_ac1": 0.947437582129,
+        "ci_low": 0.89946580406,
+        "ci_high": 0.995409360198,
+        "n": 100,
+    }
     assert gwet_ac1(rare) == pytest.approx(expected, abs=1e-6)
-    assert cohen_kappa(*zip(*rare, strict=True)) < 0
+    assert cohen_kappa(*zip(*rare, strict=True)).statistic < 0
     assert gwet_ac1([[1, 1], [1, 1]])["gwet_ac1"] == 1
 
 
 def test_labels_of_text_are_those_of_numbers():
     names = [["?abcde"[int(one)] if one == one else None for one in row] for row in GWET]
-    assert krippendorff_alpha(names) == krippendorff_alpha(GWET)
+    assert krippendorff_alpha(names).statistic == krippendorff_alpha(GWET).statistic
     assert gwet_ac1(names) == gwet_ac1(GWET)
     with pytest.raises(MetricInputError, match="ordinal needs numbers"):
         krippendorff_alpha(names, level="ordinal")
@@ -134,21 +142,61 @@ def test_tables_that_are_no_ratings_are_told():
         krippendorff_alpha(np.array(GWET).T)
 
 
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_the_interval_of_cohen_is_by_sklearns_weighted_items(weights):
+    from sklearn.metrics import cohen_kappa_score
+
+    random = np.random.default_rng(0)
+    left, right = random.integers(0, 4, (2, 60))
+    right = np.where(random.random(60) < 0.5, left, right)
+
+    def weighted(weight):
+        return cohen_kappa_score(left, right, weights=weights, sample_weight=weight)
+
+    value = weighted(np.ones(60))
+    moved = [60e6 * (weighted(1 + 1e-6 * (np.arange(60) == item)) - value) for item in range(60)]
+    found = cohen_kappa(left, right, weights=weights)
+    half = students_t_interval(np.array(moved) / (1 - value**2), 0.9)
+    ends = np.tanh(np.arctanh(value) + np.array([-half, half]))
+    assert found.interval(0.9) == pytest.approx(ends, abs=1e-5)
+    assert (found["ci_low"], found["ci_high"]) == found.interval(0.95)
+
+
+@pytest.mark.parametrize("level", ["fleiss", "nominal", "ordinal", "interval"])
+def test_the_interval_over_items_is_by_the_packages_of_one_item_more(level):
+    random = np.random.default_rng(0)
+    ratings = random.integers(0, 3, (20, 1)) + random.integers(0, 2, (20, 3))
+    many = np.tile(ratings, (100, 1))
+
+    def whole(table):
+        if level == "fleiss":
+            counts = inter_rater.aggregate_raters(table)[0]
+            return inter_rater.fleiss_kappa(counts)
+        return krippendorff.alpha(table.T, level_of_measurement=level)
+
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    krippendorff = pytest.importorskip("krippendorff")
+    value = whole(many)
+    moved = np.array([2001 * (whole(np.vstack([many, row])) - value) for row in ratings])
+    half = students_t_interval(moved / (1 - value**2), 0.95)
+    own = fleiss_kappa(ratings) if level == "fleiss" else krippendorff_alpha(ratings, level)
+    ends = np.tanh(np.arctanh(own.statistic) + np.array([-half, half]))
+    assert own.interval() == pytest.approx(ends, abs=0.01)
+    assert "ci_low" not in fleiss_kappa(ratings, interval="none")
+
+
 def test_unanimous_single_class():
     """statsmodels and scikit-learn give NaN here, torchmetrics 0: full agreement is 1."""
-    assert fleiss_kappa([["a", "a"], ["a", "a"]]) == 1
-    assert cohen_kappa([3, 3], [3, 3]) == 1
-    assert krippendorff_alpha([[2, 2], [2, np.nan], [2, 2]]) == 1
-    assert math.isnan(fleiss_kappa([[1, 1]], single_class="nan"))
-    assert math.isnan(cohen_kappa([1], [1], single_class="nan"))
-    assert math.isnan(krippendorff_alpha([[1, 1]], single_class="nan"))
+    assert fleiss_kappa([["a", "a"], ["a", "a"]]).statistic == 1
+    assert cohen_kappa([3, 3], [3, 3]).statistic == 1
+    assert krippendorff_alpha([[2, 2], [2, np.nan], [2, 2]]).statistic == 1
     # It is the limit of unanimous ratings whose second class gets rare.
-    assert fleiss_kappa([[0, 0]] * 999 + [[1, 1]]) == 1
+    assert fleiss_kappa([[0, 0]] * 999 + [[1, 1]]).statistic == 1
 
 
 def test_raters_that_never_agree():
-    assert cohen_kappa([0, 0], [1, 1]) == 0
-    assert fleiss_kappa([[0, 1], [1, 0]]) == -1
+    assert cohen_kappa([0, 0], [1, 1]).statistic == 0
+    assert fleiss_kappa([[0, 1], [1, 0]]).statistic == -1
 
 
 def test_pairs_by_hand():
@@ -184,4 +232,4 @@ def test_cohen_is_the_whole_table(weights):
     by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(left)
     expected = 1 - (cost * table).sum() / (cost * by_chance).sum()
     assert (table.sum(axis=0) + table.sum(axis=1)).all()
-    assert cohen_kappa(left, right, weights=weights) == pytest.approx(expected, abs=1e-12)
+    assert cohen_kappa(left, right, weights=weights).statistic == pytest.approx(expected, abs=1e-12)

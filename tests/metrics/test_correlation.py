@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from support.intervals import students_t_interval
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import (
@@ -100,15 +101,6 @@ def test_an_interval_is_computed_when_it_is_read(metric):
         bare.interval()
     with pytest.raises(MetricInputError, match="confidence"):
         result.interval(1.5)
-
-
-def students_t_interval(influences, confidence=0.95):
-    """Student's t with the degrees of freedom of the spread, from any estimate of influences."""
-    n = len(influences)
-    spread = influences.std()
-    kurtosis = ((influences - influences.mean()) ** 4).mean() / spread**4
-    freedom = min(n - 1, 2 * n / (kurtosis - 1))
-    return scipy.stats.t.ppf((1 + confidence) / 2, freedom) * spread / math.sqrt(n - 1)
 
 
 @pytest.mark.parametrize("ties", [False, True])

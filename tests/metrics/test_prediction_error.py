@@ -7,6 +7,7 @@ import scipy.integrate
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
+from support.intervals import students_t_interval
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import mae_qpp, pearson_qpp, qpp_report, rmse_qpp, smare
@@ -57,14 +58,6 @@ def smare_by_scipy(x, y):
     return np.abs(scipy.stats.rankdata(x) - scipy.stats.rankdata(y)).mean() / len(x)
 
 
-def reach(influences, confidence=0.95):
-    """Student's t with the degrees of freedom of the spread."""
-    kurtosis = ((influences - influences.mean()) ** 4).mean() / influences.var() ** 2
-    freedom = min(len(influences) - 1, 2 * len(influences) / (kurtosis - 1))
-    quantile = scipy.stats.t.ppf((1 + confidence) / 2, freedom)
-    return quantile * influences.std() / math.sqrt(len(influences) - 1)
-
-
 @pytest.mark.parametrize("digits", [9, 0])
 def test_smare_interval_by_adding_a_little_of_every_pair(digits):
     """Of 400 copies of the sample, one further copy of a pair: the derivative, where it exists."""
@@ -72,7 +65,9 @@ def test_smare_interval_by_adding_a_little_of_every_pair(digits):
     x, y = rng.standard_normal((2, 12)).round(digits)
     result, copies = smare(x, y, confidence=0.9), (np.tile(x, 400), np.tile(y, 400))
     added = [(np.append(copies[0], x[i]), np.append(copies[1], y[i])) for i in range(12)]
-    half = reach(np.array([smare_by_scipy(*pair) for pair in added]) * (12 * 400 + 1), 0.9)
+    half = students_t_interval(
+        np.array([smare_by_scipy(*pair) for pair in added]) * (12 * 400 + 1), 0.9
+    )
     assert result["ci_low"] == pytest.approx(result["smare"] - half, abs=1e-3)
     assert result["ci_high"] == pytest.approx(min(result["smare"] + half, 0.5), abs=1e-3)
 

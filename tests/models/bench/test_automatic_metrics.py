@@ -109,6 +109,6 @@ def test_the_table_from_a_file(bench, tmp_path):
     assert {row["n"] for row in rows.values()} == {len(prompts) - 3}
     expected = stats.kendalltau(scores[3:], (scores + noise)[3:]).statistic
     assert rows["human judgments"]["kendall"] == pytest.approx(expected, abs=1e-9)
-    assert 0 <= rows["static"]["kendall_baseline_p"] <= 1
+    assert 0 <= rows["static"]["baseline_p"] <= 1
     status, out, error = bench(*common)
     assert status == 2 and "--metrics" in error and out == "" and error.count("\n") == 1

@@ -144,7 +144,7 @@ def test_it_is_no_baseline_and_is_not_tested(both):
     with pytest.raises(PredictorError, match="'static' was fitted to 80 of these rows"):
         both.with_tests("static")
     tested = both.with_tests("n_words").results
-    arrows = {r.predictor: np.isnan(r.kendall_baseline_p) for r in tested}
+    arrows = {r.predictor: np.isnan(r.baseline_p) for r in tested}
     assert arrows == {"static": True, "static-train": False, "n_words": True}
 
 

@@ -110,5 +110,5 @@ def test_the_differences_from_a_baseline_are_a_table():
     (table,) = re.findall(r'id="differences".*?</table>', page, re.DOTALL)
     assert "Difference from &lt;other&gt;" in table and "<other>" not in table
     row = tested.results[0]
-    low, high = row.pearson_baseline_ci_low, row.pearson_baseline_ci_high
+    low, high = row.baseline_ci_low, row.baseline_ci_high
     assert f"[{low:+.3f}, {high:+.3f}]" in table and table.count("first") == 2
