@@ -17,7 +17,6 @@ from pqpp_annotation.protocol.admission import build_options, judge_people
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import verdicts
 from pqpp_annotation.store.tables import (
-    Adjudication,
     Answer,
     Assignment,
     Event,
@@ -46,7 +45,6 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
       `pqpp build` chooses them from all;
     - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not, as on the owner's page;
-    - `adjudications.csv`: what the owner decided where people disagree;
     - `survey.csv`: what they said at the end;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
@@ -91,7 +89,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
             others = {"answers": _answers(db), "annotators": annotators_rows(StudyMonitor(store))}
-            others |= {"adjudications": _adjudications(db), "survey": _survey(db)}
+            others["survey"] = _survey(db)
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
@@ -145,18 +143,6 @@ def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     query = query.join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
     return _rows(db, query.where(Person.role != "trial").order_by(Answer.id))
-
-
-def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Give what was decided, item by item."""
-    decided = (Adjudication.value, Person.name.label("decided_by"), Adjudication.created)
-    query = select(Item.prompt_id, Item.prompt, *_OF_IMAGE, *decided).select_from(Adjudication)
-    query = query.join(Item).join(Person)
-    query = query.outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
-    query = query.order_by(Item.id, ItemImage.position)
-    for row in _rows(db, query):
-        value = row.pop("value")
-        yield row | (value if len(value) == 1 else {"value": value})
 
 
 def _survey(db: Transaction) -> Iterator[dict[str, Any]]:

@@ -32,26 +32,6 @@ def annotators_rows(watch: StudyMonitor) -> Rows:
         yield {"annotator": row.name, **known, "active_hours": round(row.hours, 3)}
 
 
-def disputes_rows(watch: StudyMonitor) -> Rows:
-    """Give the disputed items, the first 500.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["votes"] for row in disputes_rows(StudyMonitor(store))]
-        [2]
-        >>> store.close()
-    """
-    for dispute in watch.get_overview().disputes:
-        yield {
-            **{name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")},
-            "disagreement": round(dispute.disagreement, 6),
-            "votes": dispute.votes,
-            "labels": " ".join(f"{label:g}:{count}" for label, count in dispute.labels.items()),
-            "decided": "true" if dispute.is_decided else "false",
-        }
-
-
 def payment_rows(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what each person has worked, earned, been paid, and is owed.
 
@@ -112,7 +92,6 @@ PAID = {"prolific": prolific_rows, "mturk": mturk_rows, "hand": payment_rows}
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {
     "annotators": annotators_rows,
-    "disputes": disputes_rows,
     "payment": lambda watch: payment_rows(watch.study, watch.get_overview().dues),
 }
 """By the name of the file."""

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner import adjudication
+from pqpp_annotation.owner import cases
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
@@ -82,7 +82,7 @@ def _charts(visit: PageRequest, look: Overview) -> dict[str, Any]:
 def disputes_page(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
     disputes = visit.site.watch.get_overview().disputes
-    reports = {(row["item"], row["person"]) for row in adjudication.list_events(visit.store)}
+    reports = {(row["item"], row["person"]) for row in cases.list_events(visit.store)}
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
     return visit.render(
@@ -100,23 +100,13 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
     """Show an item with what everybody said of it."""
-    case = adjudication.get_case(visit.store, item)
+    case = cases.get_case(visit.store, item)
     return visit.render(
         "owner/item.html",
         tab="/items",
         case=case,
-        choices=[adjudication.list_choices(visit.study, part) for part in case.parts],
         said=visit.site.words.value,
     )
-
-
-@forms.post("/items/{item}")
-def decide_on_item(visit: Here, item: int, image: FormText = "", choice: FormText = "") -> Response:
-    """Keep what the owner decides."""
-    adjudication.decide(
-        visit.store, adjudication.get_case(visit.store, item), visit.person().id, image, choice
-    )
-    return visit.redirect(f"/owner/items/{item}")
 
 
 @pages.get("/images/{sha256}")
@@ -134,7 +124,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
         raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
-    answers, count = adjudication.list_answers(visit.store, person, page, _A_PAGE)
+    answers, count = cases.list_answers(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
         tab="/people",
@@ -216,7 +206,7 @@ def _links(visit: PageRequest, links: list[str]) -> Response:
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     if name == "record":
-        return _csv(visit, name, adjudication.list_events(visit.store))
+        return _csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.get_overview(fresh=True)  # a file is kept

@@ -9,7 +9,6 @@ from sqlalchemy import delete, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import (
-    Adjudication,
     Answer,
     Assignment,
     Event,
@@ -127,9 +126,6 @@ def withdraw_person(
 
     Returns:
         What is kept apart, to pay by and to know who comes again; None if there is nothing.
-
-    Raises:
-        AnnotationError: An owner who has decided on items is to be deleted.
     """
     now = db.now()
     person = person_by_id(db, person_id, lock=True)
@@ -137,11 +133,6 @@ def withdraw_person(
         return None
     own = Assignment.person_id == person_id
     if mode == "delete":
-        decided = select(Adjudication.id).where(Adjudication.person_id == person_id).limit(1)
-        if db.scalar(decided):
-            raise AnnotationError(
-                "an owner who has decided on items cannot be deleted; use anonymous"
-            )
         if person.role == "annotator" and person.reopened is None:
             _change_counts(db, person, -1)
         of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
