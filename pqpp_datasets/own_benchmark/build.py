@@ -81,7 +81,6 @@ def build_benchmark(
     options: BuildOptions | None = None,
     preferences: str | Path | Sequence[str | Path] | None = None,
     rankings: str | Path | Sequence[str | Path] | None = None,
-    progress: bool = False,
 ) -> Outcome:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
@@ -100,7 +99,6 @@ def build_benchmark(
             them, or the chosen model's name.
         rankings: The rank of each model's image of a prompt, 1 for the best; read as the
             preferences between all pairs.
-        progress: Whether bars on standard error show how far it is.
 
     Raises:
         BenchmarkError: If nothing to build from came, a file is not as it must be, or no target
@@ -124,7 +122,7 @@ def build_benchmark(
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("preferences and rankings both give targets called rate; build one")
     paths = [path for some in files.values() for _, path in some]
-    prompts, generation, retrieval, preferred = _score_prompts(files, options, progress)
+    prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_ids(prompts)
     split_of = assign_splits(prompts, options.fractions, options.seed)
     scores: dict[str, dict[str, np.ndarray]] = {}
@@ -199,11 +197,9 @@ def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) 
 
 
 def _score_prompts(
-    files: Mapping[str, Files], options: BuildOptions, progress: bool
+    files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
-    from tqdm import tqdm
-
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # what another tool wrote says of what kind it is
@@ -220,15 +216,13 @@ def _score_prompts(
             options = replace(options, scale=foreign[0].scale)
     elif is_free and "rank" in options.get_columns("judgments"):
         opened["rankings"] = opened.pop("judgments")
-    shown: dict[str, Any] = {"unit": "kind", "leave": False, "disable": not progress}
-    reading = tqdm(opened.items(), desc="reading", **shown)
-    tables = {kind: read_long(kind, paths, options) for kind, paths in reading}
+    tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
     if "rankings" in tables:
         tables["preferences"] = as_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None
-    for kind in tqdm(list(tables), desc="scoring", **shown):
+    for kind in list(tables):
         if kind == "judgments":
             table = tables.pop(kind)
             scale = scale_of_votes(table, options)

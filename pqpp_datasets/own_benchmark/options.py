@@ -14,7 +14,7 @@ from pqpp_files.foreign.json_values import read_json
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
-    *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
+    *("image", "model", "annotator", "label", "control", "seconds", "score"),
     *("model_a", "model_b", "image_a", "image_b", "left", "choice", "rank"),
 )
 

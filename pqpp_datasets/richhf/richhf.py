@@ -25,8 +25,7 @@ import pyarrow.parquet as pq
 
 from pqpp_datasets.benchmark import load_entry
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import Record, count_records, parse_example, read_records
-from pqpp_datasets.sources import release
+from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records
 from pqpp_datasets.tables import bad_file
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.images import image_header
@@ -89,23 +88,9 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
     `pickapic_dir` adds the prompt, its tokens and the image, all null where the copy lacks the uid.
 
     Raises:
-        BenchmarkError: The file is missing, damaged or foreign, or has another number of records
-            than the published one and none is pinned beside it; names record and offset.
+        BenchmarkError: The file is missing, damaged or foreign; names record and offset.
     """
     path = folder / files(folder, split)[0]
-    count = count_records(path)
-    # The published files have known sizes. One cut between two records looks like a whole one, so
-    # whoever has other records writes their number into a file beside: `train.tfrecord.count`, say.
-    published = release("richhf").file(path.name)
-    if published is not None and path.stat().st_size != published.bytes:
-        pin = path.with_name(f"{path.name}.count")
-        if not pin.is_file():
-            raise BenchmarkError(
-                f"{path}: it holds {count:,} records, but not the {published.bytes:,} bytes of the "
-                f"published file; fetch it again, or write the number of yours into {pin.name}"
-            )
-        if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
-            raise bad_file(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
     schema = features(options).arrow_schema.remove_metadata()
     with contextlib.ExitStack() as stack:
         images = None

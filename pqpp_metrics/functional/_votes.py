@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,46 +11,34 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 
 
-def get_alpha(
-    items: Integers, ratings: Floats, level: str = "nominal", single_class: str = "one"
-) -> float:
-    """As `krippendorff_alpha`, of finite ratings in a row, each with its item.
+def get_disagreement(items: Integers, ratings: Floats, level: str) -> tuple[float, Floats]:
+    """Return the disagreement within items over that of all ratings, and how each rating lowers it.
 
-    Items are whole numbers from 0 without a gap; each has two ratings or more.
+    Items are whole numbers from 0 without a gap; each has two ratings or more. Krippendorff's alpha
+    is 1 less the ratio, times (n - 1) / n.
     """
-    if ratings.min() == ratings.max():
-        return 1.0 if single_class == "one" else math.nan
-    within, between = (_nominal if level == "nominal" else _squared)(items, ratings, level)
-    return float(1 - within / between)
-
-
-def _nominal(items, ratings, level):
-    """Disagreement within items and between all ratings, for equal or not."""
-    _, codes = np.unique(ratings, return_inverse=True)
-    categories, n = int(codes.max()) + 1, len(ratings)
-    cells, counts = np.unique(items * categories + codes, return_counts=True)
-    # A rating disagrees with all of its item but those in its own category.
-    number = np.bincount(items)
-    item = cells // categories
-    within = (counts * (number[item] - counts) * (1.0 / (number - 1.0))[item]).sum() / n
-    total = np.bincount(codes).astype(np.float64)
-    return within, (n * n - (total * total).sum()) / (n * (n - 1.0))
-
-
-def _squared(items, ratings, level):
-    """Disagreement within items and between all ratings, for squared differences."""
-    if level == "ordinal":
-        # The ratings between two grades are what lies between the middles of their ranks.
-        _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
-        ratings = (np.cumsum(counts) - counts / 2.0)[codes]
-    n = len(ratings)
-    ratings = ratings - ratings.mean()
-    number = np.bincount(items)
-    means = np.bincount(items, ratings) / number
-    squares = np.bincount(items, (ratings - means[items]) ** 2)
-    # Over all ordered pairs of k values squared differences sum to 2 k times their squares.
-    within = (2 * number * squares * (1.0 / (number - 1.0))).sum() / n
-    return within, 2 * n * (ratings * ratings).sum() / (n * (n - 1.0))
+    _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
+    n, number = len(ratings), np.bincount(items)[items]
+    if len(counts) == 1:
+        return 0.0, np.zeros(n)
+    if level == "nominal":
+        cell = items * len(counts) + codes
+        apart = (number - np.bincount(cell)[cell]) / (number - 1)
+        by_chance, own = 1 - float(np.sum((counts / n) ** 2)), 2 - 2 * counts[codes] / n
+        ratio = float(apart.mean() / by_chance)
+    else:
+        if level == "ordinal":  # the ratings between two grades lie between their ranks' middles
+            ratings = (np.cumsum(counts) - counts / 2)[codes] / n
+        ratings = ratings - ratings.mean()
+        rest = ratings - (np.bincount(items, ratings) / np.bincount(items))[items]
+        weighed = 2 * number / (number - 1) * rest
+        apart, by_chance = weighed * rest, 2 * float(np.mean(ratings * ratings))
+        own, ratio = 2 * ratings * ratings + by_chance, float(apart.mean() / by_chance)
+    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
+    if level == "ordinal":  # a rating also moves the ranks above it
+        slope = np.bincount(codes, 2 * weighed - 4 * ratio * ratings) / n
+        moved -= (slope[::-1].cumsum()[::-1] - slope / 2)[codes]
+    return ratio, moved / by_chance
 
 
 def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:

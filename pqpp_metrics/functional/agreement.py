@@ -20,7 +20,7 @@ from pqpp_metrics.functional._categories import as_labels, category_codes, label
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
-from pqpp_metrics.functional._votes import get_ac1, get_alpha
+from pqpp_metrics.functional._votes import get_ac1, get_disagreement
 
 _SINGLE_CLASS = ("one", "nan")
 _SCORE_TIES = ("wrong", "half", "dropped")
@@ -141,7 +141,10 @@ def krippendorff_alpha(ratings: Values, level: str = "nominal", single_class: st
     """
     _inputs.require_choice("single_class", single_class, _SINGLE_CLASS)
     _inputs.require_choice("level", level, _LEVELS)
-    return get_alpha(*_ratings_in_a_row(ratings, 2, level), level, single_class)
+    items, values = _ratings_in_a_row(ratings, 2, level)
+    if values.min() == values.max():
+        return 1.0 if single_class == "one" else math.nan
+    return 1 - get_disagreement(items, values, level)[0] * (len(values) - 1) / len(values)
 
 
 def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:

@@ -12,7 +12,7 @@ from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
 from pqpp_annotation.protocol.admission import judge_people, study_votes
 from pqpp_annotation.protocol.signals import find_careless
-from pqpp_datasets.own_benchmark import BuildOptions
+from pqpp_datasets.own_benchmark.options import BuildOptions
 
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 

@@ -12,17 +12,17 @@ import pytest
 from datasets import load_dataset
 from support.votes import scores
 
-from pqpp_datasets import own_benchmark
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark import write_benchmark
+from pqpp_datasets.own_benchmark import build, options
 from pqpp_datasets.own_benchmark.prompts import stratified_split
+from pqpp_datasets.own_benchmark.write import write_benchmark
 
-BuildOptions = functools.partial(own_benchmark.BuildOptions, scale="pqpp")
+BuildOptions = functools.partial(options.BuildOptions, scale="pqpp")
 
 
 def build_benchmark(judgments=None, runs=None, relevance=None, options=None):
     """Build from labels of PQPP, whatever a file has of them."""
-    return own_benchmark.build_benchmark(judgments, runs, relevance, options or BuildOptions())
+    return build.build_benchmark(judgments, runs, relevance, options or BuildOptions())
 
 
 HEADER = ["prompt", "image", "model", "annotator", "label", "control"]

@@ -8,7 +8,8 @@ import yaml
 from datasets import Dataset, load_dataset, load_from_disk
 
 from pqpp_datasets.export.parquet_folder import write_split
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark.write import write_benchmark
 from pqpp_datasets.target_columns import Target, get_targets, to_targets, with_targets
 
 TOLD = [

@@ -9,7 +9,7 @@ from support.tiny_models import load_script
 from support.votes import build, write
 
 from pqpp_cli.main import main
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import agreements
 from pqpp_datasets.own_benchmark.trust.figures import alpha, get_agreement
 

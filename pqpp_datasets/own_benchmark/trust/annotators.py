@@ -388,15 +388,12 @@ class PairAgreements:
 
     Attributes:
         shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
-        majority: float64, of the votes beside a majority of others the share that are as it is; NaN
-            where there is none.
         first: float64, the share of decided votes for the image that stood first.
         ties: float64, the share of ties.
         reasons: Why somebody is flagged; empty for all others.
     """
 
     shared: Agreements
-    majority: np.ndarray
     first: np.ndarray
     ties: np.ndarray
     reasons: list[str]
@@ -439,20 +436,15 @@ def pair_agreements(
     firsts = np.where(turned, -value, value) > 0
     sides = np.bincount(annotator[decided], minlength=annotators)
     taken = np.bincount(annotator[firsts], minlength=annotators)
-    others = np.bincount(item, value)[item] - value
-    beside = others != 0
-    alike = beside & (np.sign(others) == np.sign(value))
     with np.errstate(invalid="ignore", divide="ignore"):
         first, ties = taken / sides, 1 - sides / votes
-        counts = (np.bincount(annotator[rows], minlength=annotators) for rows in (alike, beside))
-        majority = np.divide(*counts)
     reasons = []
     for index, reason in enumerate(shared.reasons):
         side = _side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
         # The commonest label is that of no side.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
-    return PairAgreements(shared, majority, first, ties, reasons)
+    return PairAgreements(shared, first, ties, reasons)
 
 
 def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:

@@ -162,7 +162,7 @@ def get_agreement(
         >>> {name: round(x[0], 1) for name, x in found.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
-    from pqpp_metrics.functional._votes import get_ac1
+    from pqpp_metrics.functional._votes import get_ac1, get_disagreement
 
     prompt, unit, item = _number_rows(prompt), _number_rows(prompt, model), _number_rows(item)
     rows, base = np.arange(len(value)), _number_rows(model)
@@ -185,7 +185,7 @@ def get_agreement(
         number = np.bincount(item)[item]
         kept = number == np.bincount(number[number > 1], minlength=1).argmax()
         if kept.any():
-            ratio, moved = _disagreement(_number_rows(item[kept]), value[kept], level="nominal")
+            ratio, moved = get_disagreement(_number_rows(item[kept]), value[kept], "nominal")
             figures["Fleiss' kappa"] = _estimate(1 - ratio, moved, prompt[kept])
             ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
@@ -216,43 +216,13 @@ def alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -
         >>> round(alpha(item, item, value, "nominal")[0], 4)
         0.0
     """
+    from pqpp_metrics.functional._votes import get_disagreement
+
     kept = np.bincount(item)[item] > 1
     if not kept.any():
         return math.nan, math.nan, math.nan
-    ratio, moved = _disagreement(_number_rows(item[kept]), value[kept], level)
+    ratio, moved = get_disagreement(_number_rows(item[kept]), value[kept], level)
     return _estimate(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
-
-
-def _disagreement(item: np.ndarray, value: np.ndarray, level: str) -> tuple[float, np.ndarray]:
-    """Return the disagreement on images over that of all votes, and how each vote lowers it.
-
-    Args:
-        item: From 0 without a gap; each has two votes or more.
-    """
-    _, codes, counts = np.unique(value, return_inverse=True, return_counts=True)
-    if len(counts) == 1:
-        return 0.0, np.zeros(len(value))
-    n, number = len(value), np.bincount(item)[item]
-    if level == "nominal":
-        pair = _number_rows(item, codes)
-        apart = (number - np.bincount(pair)[pair]) / (number - 1)
-        by_chance, own = 1 - np.sum((counts / n) ** 2), 2 - 2 * counts[codes] / n
-        ratio = float(apart.mean() / by_chance)
-    else:
-        if (
-            level == "ordinal"
-        ):  # the votes between two labels lie between the middles of their ranks
-            value = (np.cumsum(counts) - counts / 2)[codes] / n
-        value = value - value.mean()
-        rest = value - (np.bincount(item, value) / np.bincount(item))[item]
-        weighed = 2 * number / (number - 1) * rest
-        apart, by_chance = weighed * rest, 2 * np.mean(value * value)
-        own, ratio = 2 * value * value + by_chance, float(apart.mean() / by_chance)
-    moved = ratio * (own - 2 * by_chance) - (apart - apart.mean())
-    if level == "ordinal":  # a vote also moves the ranks above it
-        slope = np.bincount(codes, 2 * weighed - 4 * ratio * value) / n
-        moved -= (slope[::-1].cumsum()[::-1] - slope / 2)[codes]
-    return ratio, moved / by_chance
 
 
 def _estimate(value: float, moved: Any, prompt: np.ndarray) -> Estimate:

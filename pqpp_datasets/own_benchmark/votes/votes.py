@@ -42,8 +42,6 @@ class Votes:
         has_annotators: Whether the file says who voted.
         scale: What the values mean: range, level of measurement, which are positive.
         is_ready: Whether the values are ready scores of images, made of votes that did not come.
-        deviation: float64 (votes,), the standard deviation that came with a ready score, NaN where
-            it is not known; None where the file has no such column.
         turned: bool (votes,), of votes on pairs: whether the one that 1 stands for stood second.
         notes: What is to be said of how they were read, a line each.
     """
@@ -64,7 +62,6 @@ class Votes:
     has_annotators: bool
     scale: Scale
     is_ready: bool = False
-    deviation: np.ndarray | None = None
     turned: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
@@ -133,7 +130,6 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         has_annotators=known,
         scale=scale,
         is_ready=options.is_ready,
-        deviation=columns.get("deviation"),
         notes=(*table.notes, *_list_unknown(table, rows, options)),
     )
 

@@ -8,7 +8,7 @@ from support.votes import build, scores
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.protocol.admission import judge_people, study_votes
-from pqpp_datasets.own_benchmark import BuildOptions
+from pqpp_datasets.own_benchmark.options import BuildOptions
 
 KIND = get_task_kind("preference")
 SETTINGS = KIND.check_study({})
