@@ -3,6 +3,7 @@
 import hmac
 import math
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -209,7 +210,8 @@ def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
-            yield f"{len(people)} of {how_many(len(names), 'rater')} flagged{listed}"
+            verb = "is" if len(people) == 1 else "are"
+            yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
 
 
 def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
@@ -224,6 +226,8 @@ def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         keeping: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences
+    # Without the options that say otherwise: these are for whoever builds.
+    notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
     called, voters = (keeping.show_names(names) for names, _ in built.flagged_people)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
@@ -239,6 +243,7 @@ def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         options=built.options,
         told=[*built.trust_lines, *_describe_flagged(built, keeping)],
         plan=agreement and agreement.is_shared and agreement.plan(keeping.plan_width),
+        notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
@@ -295,6 +300,7 @@ def _histogram(built: Outcome, target: Target) -> dict[str, Any]:
     counts, edges = np.histogram(values, bins=_BINS, range=target.limits)
     return {
         "target": target.name,
+        "measure": target.measure.words or target.measure.name,
         "count": len(values),
         "missing": column.null_count,
         "mean": float(values.mean()) if len(values) else math.nan,

@@ -153,4 +153,4 @@ def test_figures_and_plan_are_told_everywhere(tmp_path, capsys):
     assert "ICC of 6 votes" in card and "12 euros" in card and "3 people" in card
     assert "ICC of 6 votes" in report and r"\begin{tabular}" in report
     assert "prompts, 0.15 wide" in report and "<polyline" in report
-    assert all("0 of 3 raters flagged" in page for page in (card, report))
+    assert all("0 of 3 raters are flagged" in page for page in (card, report))

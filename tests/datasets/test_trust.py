@@ -175,11 +175,16 @@ def rated_by(path, prompts, people, spread):
 @pytest.mark.parametrize(
     ("prompts", "people", "spread", "begins"),
     [
-        (60, 2, 0, "annotators contradict one another"),
-        (3, 3, 5, "too few to tell"),
-        (5, 2, 60, "too few to tell the reliability of a prompt's mean vote (ICC): 0.73 (0.00 to"),
-        (60, 3, 5, "reliability of"),
-        (300, 2, 90, "unreliable"),
+        (60, 2, 0, "Annotators contradict one another"),
+        (3, 3, 5, "Too few votes to tell"),
+        (
+            5,
+            2,
+            60,
+            "Too few votes to tell the reliability (ICC) of a prompt's mean vote: 0.73 (95 %",
+        ),
+        (60, 3, 5, "The mean of 3 annotators' votes"),
+        (300, 2, 90, "Unreliable"),
     ],
 )
 def test_reliability_is_told_first_everywhere(tmp_path, capsys, prompts, people, spread, begins):

@@ -102,8 +102,9 @@ class Agreement:
             rows[-1][f"prompts, {width:g} wide"] = _count_prompts(width, found[0], size[0]) or "-"
         who = "each judges every prompt" if self.is_panel else "others for each prompt"
         legend = (
-            "row 1: this study; reliability: ICC of a prompt's mean vote (95 % interval); "
-            f"annotators: {who}; prompts: for an interval {width:g} wide (-: over {_PROMPTS[-1]})"
+            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95 % interval); "
+            f"of the annotators {who}. The last column counts the prompts for an interval "
+            f"{width:g} wide (-: over {_PROMPTS[-1]})."
         )
         return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
 

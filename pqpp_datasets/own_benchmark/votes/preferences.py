@@ -95,12 +95,10 @@ class Preferences:
         """The agreement on pairs in one line, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return (
-                "too few to tell how far voters agree: no pair with several votes, or no "
-                "disagreement"
-            )
-        told = f"agreement of voters on a pair: Krippendorff's alpha {value:.2f}"
-        return f"{find_conflict(value, 'voters')}{told} ({low:.2f} to {high:.2f})"
+            return "Too few votes to tell how far voters agree: no pair has several that differ"
+        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        agreement = f"Voters agree on a pair of images by a Krippendorff's alpha of {interval}"
+        return find_conflict(value, "voters") + agreement
 
     def lines(self) -> list[str]:
         """Say the strengths, a line a model."""
