@@ -114,11 +114,11 @@ def test_only_the_bad_are_ever_proven_however_often_one_looks():
     assert wrongly == 0 and late == [2] * 20
 
 
-def test_points_and_words_at_random_are_named_though_the_scores_are_right():
+def test_points_and_words_at_random_and_lazy_people_are_named():
     draw, votes = np.random.default_rng(0), []
     for image in range(60):
         place, score = draw.random(2).tolist(), int(draw.integers(1, 6))
-        for name in ("ann", "bob", "cy", "points", "words"):
+        for name in ("ann", "bob", "cy", "points", "words", "lazy"):
             anywhere = draw.random(2).tolist()
             value = {
                 "misaligned": [],
@@ -126,13 +126,15 @@ def test_points_and_words_at_random_are_named_though_the_scores_are_right():
             }
             value["implausible"] = [anywhere if name == "points" else place]
             value |= {"scores": dict.fromkeys(RICH_SCORES, score), "inappropriate": False}
+            if name == "lazy":  # marks nothing, and gives one score to all
+                scores = dict.fromkeys(RICH_SCORES, 3)
+                value |= {"implausible": [], "words": [], "scores": scores}
             about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
             votes.append(vote(f"{image}.png", name, value, **about))
     found = find_careless(frame_of(votes, "rich"), get_task_kind("rich"))
-    assert {name: str(reason).split()[1] for name, reason in found.items()} == {
-        "points": "points",
-        "words": "words",
-    }
+    reasons = {name: str(reason).split()[1] for name, reason in found.items()}
+    assert reasons.keys() == {"points", "words", "lazy"}
+    assert (reasons["points"], reasons["words"]) == ("points", "words")
 
 
 def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():
