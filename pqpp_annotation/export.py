@@ -10,8 +10,8 @@ import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
-from pqpp_annotation.owner.downloads import annotators_rows
-from pqpp_annotation.owner.ledger import read_records, votes_table
+from pqpp_annotation.owner.downloads import list_annotators
+from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.admission import build_options, judge_people
 from pqpp_annotation.store.answers import get_votes
@@ -72,7 +72,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.reading() as db:
         votes, decided = list(get_votes(db)), verdicts(db)
-        table, _ = votes_table(db, read_records(db))  # in the order of the votes
+        table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
     standings = judge_people(table, build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
@@ -88,7 +88,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {"answers": _answers(db), "annotators": annotators_rows(StudyMonitor(store))}
+            others = {"answers": _answers(db), "annotators": list_annotators(StudyMonitor(store))}
             others["survey"] = _survey(db)
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
@@ -167,7 +167,7 @@ def _command(
     takes those that do.
     """
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
-    role = next((role for role in ("judgments", "preferences") if role in files), None)
+    role = next((role for role in ("judgments", "preferences", "rankings") if role in files), None)
     scale, is_judged = study.kind.get_scale(study.task), role == "judgments"
     if role is None or (is_judged and scale is None):
         return None

@@ -71,9 +71,9 @@ class Address(Group):
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
-        from pqpp_annotation.store.access import server_url
+        from pqpp_annotation.store.access import get_server_url
 
-        address = self.address or server_url(store)
+        address = self.address or get_server_url(store)
         return f"{address.rstrip('/')}/join/{token}"
 
 

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 ENVIRONMENT_VARIABLE = "PQPP_DATA_DIR"
 
 
-def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
+def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     """Return the folder to read a benchmark from, or None when it must be downloaded.
 
     `data_dir` wins over `PQPP_DATA_DIR`. It is the folder of the one benchmark (for PQPP the one
@@ -84,7 +84,7 @@ def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[P
     return [path for path in paths if not path.is_file()]
 
 
-def cache_key_of_files(benchmark: Benchmark, folder: Path) -> str:
+def hash_read_files(benchmark: Benchmark, folder: Path) -> str:
     """Return a digest of the bytes of all files of a folder that the benchmark reads.
 
     It is a part of the cache key: data that was corrected or completed is read anew.

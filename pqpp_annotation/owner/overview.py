@@ -17,10 +17,10 @@ from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
     Records,
+    describe_people,
     list_dues,
-    people_rows,
+    make_votes_table,
     read_records,
-    votes_table,
 )
 from pqpp_annotation.protocol.admission import Standings, build_options, judge_people
 from pqpp_annotation.store.items import count_items
@@ -62,7 +62,7 @@ class Dispute:
     labels: Mapping[float, int]
 
 
-def disagreements(
+def compute_disagreements(
     unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
 ) -> np.ndarray:
     """Return how far two votes on one unit are apart on the average.
@@ -77,7 +77,8 @@ def disagreements(
         float64 (units,), NaN where there are not two votes.
 
     Example:
-        >>> disagreements(np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0]), 2).tolist()
+        >>> unit, value = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0])
+        >>> compute_disagreements(unit, value, 2).tolist()
         [2.0, nan]
     """
     values, code = np.unique(value, return_inverse=True)
@@ -99,7 +100,7 @@ def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]
 
     Args:
         standings: With the table of votes.
-        rows: Of the votes, as `votes_table` gives them.
+        rows: Of the votes, as `make_votes_table` gives them.
     """
     votes = standings.votes
     if votes is None:
@@ -110,7 +111,7 @@ def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]
     item, value, scale = votes.item[is_kept], votes.value[is_kept], votes.scale
     is_nominal = scale.level == "nominal"
     span = 1.0 if is_nominal else (scale.high - scale.low) or 1.0
-    units["apart"] = disagreements(item, value, len(units), is_nominal) / span
+    units["apart"] = compute_disagreements(item, value, len(units), is_nominal) / span
     worst = units[units["apart"] > 0].sort_values(
         ["apart", "item_id"], ascending=[False, True], kind="stable"
     )
@@ -304,9 +305,9 @@ def overview(db: Transaction, key: str) -> Overview:
     import pandas
 
     now, records = db.now(), read_records(db)
-    table, votes = votes_table(db, records)
+    table, votes = make_votes_table(db, records)
     standings = judge_people(table, build_options(db.study), verdicts(db))
-    people = people_rows(db, records, standings, votes)
+    people = describe_people(db, records, standings, votes)
     progress, dues = _progress(db, records, people), list_dues(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()

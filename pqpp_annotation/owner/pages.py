@@ -1,6 +1,5 @@
 """The owner's pages, below /owner: nobody of another role sees any of them."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
@@ -16,8 +15,8 @@ from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES, Overview
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store import people
-from pqpp_annotation.store.access import get_links, make_links, revoke_link, server_url
-from pqpp_annotation.store.items import stored_image
+from pqpp_annotation.store.access import get_links, get_server_url, make_links, revoke_link
+from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, PageRequest, from_own_page
@@ -45,7 +44,7 @@ def overview_page(visit: Here) -> Response:
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    more = {"message": people.message_to_all(visit.store)}
+    more = {"message": people.get_message_to_all(visit.store)}
     return _live(visit, "people", "/people", lambda visit, look: more)
 
 
@@ -64,15 +63,9 @@ def _live(
 
 
 def _charts(visit: PageRequest, look: Overview) -> dict[str, Any]:
-    has_group = any(row.kappa is not None for row in look.people)
-    judges = [row for row in look.people if row.role == "annotator"]
-    values = [row.kappa if has_group else row.agreement for row in judges]
-    tenths = Counter(math.floor(one * 10 + 1e-9) for one in values if one is not None)
     labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
     left = look.pace.days_left
     return {
-        "has_group": has_group,
-        "kappas": [(f"{n / 10:.1f}", tenths[n]) for n in sorted(tenths)],
         "labels": labels if len(labels) <= 12 else [],
         "left": "" if left is None else span(left, visit.language.gettext),
     }
@@ -114,7 +107,7 @@ def image_of_item(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """Send an image as people see it; its hash is looked up, so no path comes from a request."""
-    return send_image(visit, stored_image(visit.store, sha256))
+    return send_image(visit, get_stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")
@@ -184,7 +177,7 @@ def invite(
 ) -> Response:
     """Make links, and show them this once."""
     links = make_links(visit.store, count, role, label.strip()[:80], days)
-    base = server_url(visit.store)
+    base = get_server_url(visit.store)
     return _links(visit, [f"{base}/join/{token}" for token, _ in links])
 
 

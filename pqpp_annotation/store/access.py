@@ -172,7 +172,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
 
 
 @reads
-def server_url(db: Transaction) -> str:
+def get_server_url(db: Transaction) -> str:
     """Return the server's last known address; by default this machine."""
     return db.scalar(select(StudyRow.url)) or "http://127.0.0.1:8000"
 

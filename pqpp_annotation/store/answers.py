@@ -111,7 +111,9 @@ def save_answer(
     )
     is_complete = len({*shown.answers, image_id}) >= len(image_ids)
     if assignment.state != "done" and not is_complete:
-        work.change_assignment(db, assignment.id, state="open", expires=work.reserved_until(db))
+        work.change_assignment(
+            db, assignment.id, state="open", expires=work.get_reservation_end(db)
+        )
     elif assignment.state != "done":
         work.change_assignment(db, assignment.id, state="done", finished=db.now())
         if person.role == "annotator" and person.reopened is None:

@@ -92,7 +92,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
+def keep_first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
     """Keep a value under a name that has none yet, and return the one that is kept."""
     person = person_by_id(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
@@ -238,11 +238,11 @@ def verdicts(db: Transaction) -> dict[str, str]:
     reasons = {"accept": "", "refuse": Reason("refused by the owner")}
     reopened = Reason("the places were opened to others")
     decided = {person.name: reasons.get(person.verdict, reopened) for person in db.scalars(query)}
-    return failed_checks(db) | decided
+    return find_failed_checks(db) | decided
 
 
 @reads
-def failed_checks(db: Transaction) -> dict[str, Reason]:
+def find_failed_checks(db: Transaction) -> dict[str, Reason]:
     """Return who gave more wrong answers to checks than the study allows, and what to say of it."""
     about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
@@ -273,12 +273,12 @@ def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
     if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
         raise AnnotationError("survey: an answer is missing, too long, or none of the choices", 409)
     person_by_id(db, person_id, lock=True)
-    if not survey_of(db, person_id):
+    if not get_survey(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
 
 
 @reads
-def survey_of(db: Transaction, person_id: int) -> Mapping[str, str]:
+def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
     """Return a person's answers to the survey; {} before they are given."""
     own = (Event.person_id == person_id) & (Event.kind == "surveyed")
     return db.scalar(select(Event.detail).where(own)) or {}
@@ -302,7 +302,7 @@ def _change_counts(db: Transaction, person: Person, change: int) -> None:
 
 
 @reads
-def message_to_all(db: Transaction) -> str:
+def get_message_to_all(db: Transaction) -> str:
     """Return what the owner says to everybody; "" for nothing."""
     return db.scalar(select(StudyRow.message)) or ""
 

@@ -131,7 +131,7 @@ def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[st
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
-def reserved_until(db: Transaction) -> int:
+def get_reservation_end(db: Transaction) -> int:
     """Return when a reservation that is made now ends."""
     return db.now() + int(db.study.reservation_minutes * MINUTE)
 
@@ -205,7 +205,7 @@ def is_told(study: Study, purpose: str) -> bool:
 
 
 @reads
-def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
+def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
     """Say whether a training item or a check was answered rightly, and what is right.
 
     Returns:
@@ -477,7 +477,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
             return assignment
         purpose = get_content(db, assignment.item_id)[0].purpose
         if purpose != "work" or is_free(db, person, assignment):
-            change_assignment(db, assignment.id, expires=reserved_until(db))
+            change_assignment(db, assignment.id, expires=get_reservation_end(db))
             return assignment
         change_assignment(db, assignment.id, state="expired")
     if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
@@ -525,7 +525,7 @@ def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
         "position": 0 if last is None else last + 1,
         "state": "open",
         "created": db.now(),
-        "expires": reserved_until(db),
+        "expires": get_reservation_end(db),
     }
     if known is not None:  # it had expired, or was skipped, and its place is free again
         return db.run(_AGAIN, assignment=known, **columns).one()

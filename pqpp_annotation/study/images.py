@@ -54,7 +54,7 @@ class CheckedImage:
     frame: list[float]
 
 
-def blind_copy(
+def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
     """Return what is known of an image, and its copy as people see it; or what is wrong with it.
@@ -68,7 +68,7 @@ def blind_copy(
         fit: `pad` shows the whole image with grey bars, `crop` the middle that fills the canvas.
 
     Example:
-        >>> blind_copy(b"<svg/>", "a.svg")
+        >>> make_blind_copy(b"<svg/>", "a.svg")
         'it is not an image in PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
@@ -268,7 +268,7 @@ def _check(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
     """Copy an image, and return its record, or what is wrong with it."""
-    found = blind_copy(content, location, study.image_size, study.fit)
+    found = make_blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found
     image, copy = found

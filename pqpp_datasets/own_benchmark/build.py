@@ -19,9 +19,9 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
     as_preferences,
     score_preferences,
 )
-from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
+from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
-from pqpp_datasets.target_columns import Target, exact_mean, to_targets, with_targets
+from pqpp_datasets.target_columns import Target, describe_targets, exact_mean, to_targets
 from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
@@ -163,7 +163,7 @@ def build_benchmark(
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
-    table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
+    table = describe_targets(table, list(targets), split_rule(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
         f"the split {name} is empty: {share:g} of {(split_of != '').sum()} prompts"
@@ -225,8 +225,8 @@ def _score_prompts(
     for kind in list(tables):
         if kind == "judgments":
             table = tables.pop(kind)
-            scale = scale_of_votes(table, options)
-            labels = label_values(table, "label", scale, options.blank)
+            scale = find_scale(table, options)
+            labels = parse_labels(table, "label", scale, options.blank)
             generation = score_votes(to_votes(table, scale, labels, options), len(prompts), options)
         elif kind == "runs":
             retrieval = score_runs(tables[kind], tables["relevance"], len(prompts), options)

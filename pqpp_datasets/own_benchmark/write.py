@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.benchmark import size_category
+from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
@@ -21,8 +21,8 @@ from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.kept import (
-    judged_by_pairs,
-    judged_by_votes,
+    list_compared_images,
+    list_voted_images,
     split_images,
     split_preferences,
     split_votes,
@@ -156,7 +156,7 @@ def write_benchmark(
         "annotators": [keeping.annotations_creators],
         "language": list(keeping.language),
         "citation": keeping.bibtex(),
-        "sizes": [size_category(sum(rows.values()))],
+        "sizes": [get_size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
         "targets_told": [target.as_dict() for target in built.targets],
@@ -171,11 +171,11 @@ def write_benchmark(
     }
     how = keeping.images, keeping.image_dir
     if built.generation:
-        subsets["images"] = split_images(built, judged_by_votes(built), *how)
+        subsets["images"] = split_images(built, list_voted_images(built), *how)
         if keeping.votes and not built.generation.table.is_ready:
             subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
-        compared = judged_by_pairs(built)
+        compared = list_compared_images(built)
         if compared is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
@@ -197,7 +197,7 @@ def write_benchmark(
         digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        report = quality_report(built, name, keeping)
+        report = render_quality_report(built, name, keeping)
         (beside / "report.html").write_text(report, "utf-8")
         write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
@@ -214,7 +214,7 @@ def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
             yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
 
 
-def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
+def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     """Return a self-contained HTML page on how a benchmark came about.
 
     It shows what is odd, the votes that count, how far they agree and can be relied on, a thousand

@@ -96,7 +96,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
         images = None
         if options.get("pickapic_dir"):
             uids = {parse_row(path, record)["uid"] for record in read_records(path)}
-            images = pickapic_images(str(options["pickapic_dir"]), uids)
+            images = read_pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
         rows = (parse_row(path, record) for record in read_records(path))
         for batch in batches(rows, _RECORDS_IN_TABLE):
@@ -166,7 +166,7 @@ def _text(where: str, example: Mapping[str, list], name: str) -> str:
         raise bad_file(where, f"{name} is not UTF-8 ({error.reason})") from None
 
 
-def pickapic_files(folder: str | Path) -> list[Path]:
+def find_pickapic_files(folder: str | Path) -> list[Path]:
     """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
@@ -179,14 +179,14 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     return paths
 
 
-def cache_key_of_pickapic(folder: object) -> str:
+def hash_pickapic_files(folder: object) -> str:
     """Return a digest of the names, sizes and times of a copy's files, a part of the cache key."""
-    stats = [(str(path), path.stat()) for path in pickapic_files(str(folder))]
+    stats = [(str(path), path.stat()) for path in find_pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
     return hash_parts([text])
 
 
-def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
+def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
     """Return the prompts and images of some uids, found by one pass over the files.
 
     Images wait in a temporary file: fifteen thousand of them would fill the memory.
@@ -197,7 +197,7 @@ def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
     found = sqlite3.connect("")  # noqa: TID251 (a new one, which goes when it is closed)
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
-    for path in pickapic_files(folder):
+    for path in find_pickapic_files(folder):
         found.executemany(_INSERT, _matches(path, wanted))
     return found
 
@@ -222,5 +222,5 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
                 yield from zip(uids, captions, images, strict=True)
 
 
-_OPTIONS = {"pickapic_dir": cache_key_of_pickapic}
+_OPTIONS = {"pickapic_dir": hash_pickapic_files}
 BENCHMARKS = (load_entry("richhf", features=features, files=files, options=_OPTIONS, read=read),)

@@ -10,7 +10,7 @@ from support.votes import build
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
-from pqpp_annotation.protocol.admission import judge_people, study_votes
+from pqpp_annotation.protocol.admission import judge_people, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
@@ -63,7 +63,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
     found = judge_people(
-        study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
+        to_study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
     )
     path = exported(votes, tmp_path, kind_name)
     built = build(path, scale=kind.get_scale(settings), best=2, **rules).generation
@@ -80,7 +80,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 
 def test_the_bad_are_refused_and_the_honest_admitted():
-    table = study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
+    table = to_study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
     found = judge_people(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant"}
@@ -90,7 +90,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
-    table = study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
+    table = to_study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
     told = judge_people(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}

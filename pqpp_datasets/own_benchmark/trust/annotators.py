@@ -138,7 +138,7 @@ class Trusted:
             return decided & (self.agreement < self.usual / 2)
 
 
-def trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
+def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """Weigh annotators by how they agree with the others, these weighed likewise.
 
     Args:
@@ -150,7 +150,8 @@ def trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
         >>> truth, noise = np.tile(np.arange(200.0) % 5, 4), rng.integers(0, 5, 800)
         >>> value = np.where(np.arange(800) < 400, truth, noise)  # two of four at random
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
-        >>> found = trusted_agreement(SharedVotes(who, item, item, np.full(800, 3), 4), value)
+        >>> votes = SharedVotes(who, item, item, np.full(800, 3), 4)
+        >>> found = compute_trusted_agreement(votes, value)
         >>> found.low.tolist()
         [False, False, True, True]
     """
@@ -235,7 +236,7 @@ def get_agreements(votes: Votes) -> Agreements | None:
     seconds = None if votes.seconds is None else votes.seconds[rows]
     if votes.turned is None:
         return agreements(*cells, votes.scale.level, size, seconds)
-    pairs = pair_agreements(*cells, votes.turned[rows], size, seconds)
+    pairs = compare_voters(*cells, votes.turned[rows], size, seconds)
     return replace(pairs.shared, reasons=pairs.reasons)
 
 
@@ -314,7 +315,7 @@ def agreements(
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
-    trusted = trusted_agreement(overlap, values[code])
+    trusted = compute_trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
     among = Reason("correlation with those who agree")
     for index in np.flatnonzero(low | trusted.low):
@@ -399,7 +400,7 @@ class PairAgreements:
     reasons: list[str]
 
 
-def pair_agreements(
+def compare_voters(
     annotator: np.ndarray,
     item: np.ndarray,
     prompt: np.ndarray,
@@ -426,7 +427,7 @@ def pair_agreements(
         >>> left = np.where(turned[3], -1.0, 1.0)  # always the first
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
-        >>> found = pair_agreements(who, item, item, value, turned.ravel(), 4)
+        >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
         >>> [reason[:36] for reason in found.reasons]
         ['', '', '', 'took the first in 100% of 200 decide']
     """

@@ -175,7 +175,7 @@ def get_agreement(
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
     is_panel = cells == np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
-    found = variance_parts(value, base, levels, prompt % _GROUPS)
+    found = estimate_variances(value, base, levels, prompt % _GROUPS)
     parts = np.zeros((len(found), len(PARTS)))
     parts[:, apart] = found
     annotators, of_images, of_votes = (
@@ -237,7 +237,7 @@ def _estimate(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
     return value, max(-1.0, low), min(1.0, high)  # of too few prompts, all that is possible
 
 
-def variance_parts(
+def estimate_variances(
     value: np.ndarray,
     base: np.ndarray,
     levels: Sequence[np.ndarray],
@@ -259,7 +259,7 @@ def variance_parts(
     Example:
         >>> table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8.0]])
         >>> item, rater = np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3)
-        >>> variance_parts(table.ravel(), 0 * item, [item, rater]).round(4).tolist()
+        >>> estimate_variances(table.ravel(), 0 * item, [item, rater]).round(4).tolist()
         [[3.1944, 4.5556, 1.5556]]
     """
     value = value - value.mean()

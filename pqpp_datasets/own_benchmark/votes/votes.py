@@ -134,7 +134,9 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     )
 
 
-def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one of them") -> None:
+def refuse_repeats(
+    table: LongTable, keys: Any, what: str, remedy: str = "keep one of them"
+) -> None:
     """Refuse combinations that stand in two rows; names both of the first.
 
     Args:
@@ -172,7 +174,7 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     """
     if repeats == "refuse":
         remedy = "keep one of them, or choose by `repeats` first, last or mean"
-        require_once(table, rows[keys], what, remedy)
+        refuse_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
     if not repeated:

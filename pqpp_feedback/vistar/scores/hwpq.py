@@ -17,7 +17,7 @@ import numpy as np
 from pqpp_backbones.chat.chat import Chat, Request, parse_reply
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.vistar.vistar import LEVELS, flat_questions, validate_questionnaire
+from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
 from pqpp_feedback.assess.assessor import Verdict, make_random
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import pixel_hash
@@ -197,7 +197,7 @@ class Answers:
 
         Args:
             image: RGB, of PIL.
-            questions: As `pqpp_datasets.vistar.vistar.flat_questions` gives them.
+            questions: As `pqpp_datasets.vistar.vistar.flatten_questions` gives them.
 
         Raises:
             ServiceError: The model does not reply.
@@ -324,7 +324,7 @@ class HwpqScore(VistarScore):
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
         with self.measure_time("questions"):
-            questions = flat_questions(self._questionnaires.get_questionnaire(picture.prompt))
+            questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
         with self.measure_time("answers"):
             return {"questions": questions, **self._answers.collect(image, questions)}
 
@@ -377,7 +377,7 @@ def planned_requests(
         questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
         if questionnaires.has(prompt):
             with contextlib.suppress(FeedbackError):  # told when it is its turn
-                questions = flat_questions(questionnaires.get_questionnaire(prompt))
+                questions = flatten_questions(questionnaires.get_questionnaire(prompt))
         elif questionnaires.writer is None:  # it gets no answer
             continue
         else:

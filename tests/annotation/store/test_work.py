@@ -15,10 +15,10 @@ from pqpp_annotation.store.work import (
     get_past_items,
     get_progress,
     get_training,
+    get_training_feedback,
     next_item,
     next_step,
     skip_item,
-    training_feedback,
 )
 
 MINUTE = 60_000
@@ -183,11 +183,11 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     person = add_person(store, "a").id
     shown = next_item(store, person)
     with pytest.raises(AnnotationError, match="that was answered"):
-        training_feedback(store, person, shown.assignment)
+        get_training_feedback(store, person, shown.assignment)
     first = shown.images[0].id
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
     answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
-    is_right, expected = training_feedback(store, person, shown.assignment)
+    is_right, expected = get_training_feedback(store, person, shown.assignment)
     assert is_right is False
     assert expected == {image.id: {"label": 2} for image in shown.images}
     with pytest.raises(AnnotationError, match="answered once"):
@@ -218,7 +218,7 @@ def test_nobody_sees_or_answers_anothers_item(made):
         lambda: get_item(store, second, shown.assignment),
         lambda: skip_item(store, second, shown.assignment),
         lambda: answer(store, second, shown),
-        lambda: training_feedback(store, second, shown.assignment),
+        lambda: get_training_feedback(store, second, shown.assignment),
     ):
         with pytest.raises(AnnotationError, match="not given to you"):
             attempt()
