@@ -15,7 +15,7 @@ from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.admission import build_options, judge_people
 from pqpp_annotation.store.answers import get_votes
-from pqpp_annotation.store.people import verdicts
+from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import (
     Answer,
     Assignment,
@@ -71,7 +71,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.reading() as db:
-        votes, decided = list(get_votes(db)), verdicts(db)
+        votes, decided = list(get_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
     standings = judge_people(table, build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
@@ -88,7 +88,10 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {"answers": _answers(db), "annotators": list_annotators(StudyMonitor(store))}
+            others = {
+                "answers": _answers(db),
+                "annotators": list_annotators(StudyMonitor(store)),
+            }
             others["survey"] = _survey(db)
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)

@@ -85,7 +85,7 @@ class LabelKind(TaskKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments`, what `pqpp build` reads."""
-        return {"judgments": judgments(votes)}
+        return {"judgments": to_judgment_rows(votes)}
 
 
 class Rating(LabelKind):
@@ -207,8 +207,8 @@ class BinaryRelevance(Relevance):
                 for vote in votes
                 if vote.value["label"] is not None
             ),
-            "triples": triples(votes),
-            "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(votes)),
+            "triples": to_triples(votes),
+            "votes": ({**row, "label": _NAMES[row["label"]]} for row in to_judgment_rows(votes)),
         }
 
 
@@ -265,16 +265,16 @@ class Match(LabelKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""
-        return {"judgments": judgments(votes), "gimbrr": to_gimbrr_rows(votes)}
+        return {"judgments": to_judgment_rows(votes), "gimbrr": to_gimbrr_rows(votes)}
 
 
-def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_judgment_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes on images into the rows that `pqpp build` reads.
 
     Example:
         >>> vote = Vote("7", "A cat.", "7/1.png", "sdxl", "anna", False, {"label": 2}, 3.25, 0,
         ...             "work", {})
-        >>> [row] = judgments([vote])
+        >>> [row] = to_judgment_rows([vote])
         >>> row["label"], row["annotator"], row["control"], row["seconds"]
         (2, 'anna', 'false', 3.25)
     """
@@ -287,7 +287,7 @@ def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         }
 
 
-def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Count the votes on each image of a query, as ConQA publishes them.
 
     The three numbers are those that `pqpp_metrics.functional.conqa_relevance` takes.
@@ -296,7 +296,7 @@ def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         >>> def vote(who, label):
         ...     return Vote("3", "royalty", "9.jpg", "", who, False, {"label": label}, 1.0, 0,
         ...                 "work", {})
-        >>> [row] = triples([vote("ann", 1), vote("bob", None), vote("cy", 1)])
+        >>> [row] = to_triples([vote("ann", 1), vote("bob", None), vote("cy", 1)])
         >>> row["relevant"], row["not_relevant"], row["unsure"]
         (2, 0, 1)
     """

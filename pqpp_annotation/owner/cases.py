@@ -58,14 +58,14 @@ def get_case(db: Transaction, item_id: int) -> Case:
         raise AnnotationError(f"there is no item {item_id}; choose one from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
-    votes = _votes_on(db, {item_id})
+    votes = _get_votes_on(db, {item_id})
     judged = images if db.study.kind.about_image else [None]
     of_images = [(image, votes[item_id, image.id if image else None]) for image in judged]
     said = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
     return Case(item, of_images, images, said)
 
 
-def _votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
+def _get_votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
     """Return what people say of each item and image: name, role and value; of trials nothing."""
     about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Person)
@@ -142,7 +142,7 @@ def list_answers(
             for name, role, value in votes
             if name != own_name
         ]
-        for about, votes in _votes_on(db, items).items()
+        for about, votes in _get_votes_on(db, items).items()
     }
     return [
         {

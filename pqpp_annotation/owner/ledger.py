@@ -61,7 +61,7 @@ def read_records(db: Transaction) -> Records:
     said = (Answer.created, Answer.seconds, Answer.current, cast(Answer.value, Text).label("value"))
     query = select(Answer.id, Answer.assignment_id, image, *said)
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
-    answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
+    answers = _read_rows(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
     values = [parse_cell(text) for text in texts]
     answers["value"] = [values[code] for code in codes]
@@ -71,18 +71,18 @@ def read_records(db: Transaction) -> Records:
     given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
     given = given.join(Person).join(Item).where(Person.role != "trial")
-    assignments = _table(db, given.order_by(Assignment.id), **types)
+    assignments = _read_rows(db, given.order_by(Assignment.id), **types)
     items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
     images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
     return Records(
         answers=answers.join(assignments, on="assignment_id", how="inner"),
         assignments=assignments,
-        items=_table(db, items),
-        images=_table(db, images),
+        items=_read_rows(db, items),
+        images=_read_rows(db, images),
     )
 
 
-def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
+def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     """Return the rows of a query, those of the columns that are no texts in their types."""
     import pandas
 
@@ -101,7 +101,7 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
     answers["spent"] = answers.groupby("assignment_id")["seconds"].transform("sum")
     is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
     votes = answers[is_used].join(records.items, on="item_id")
-    people = _table(db, select(Person.id, Person.name.label("annotator"), Person.role))
+    people = _read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role))
     votes = votes[votes["purpose"].isin(JUDGED)].join(people, on="person_id")
     # The order of the export: item by item, person by person, image by image.
     votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")

@@ -24,7 +24,7 @@ from pqpp_annotation.owner.ledger import (
 )
 from pqpp_annotation.protocol.admission import Standings, build_options, judge_people
 from pqpp_annotation.store.items import count_items
-from pqpp_annotation.store.people import refuse_by_rules, verdicts
+from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
 from pqpp_annotation.store.tables import (
     Answer,
     Assignment,
@@ -306,7 +306,7 @@ def overview(db: Transaction, key: str) -> Overview:
 
     now, records = db.now(), read_records(db)
     table, votes = make_votes_table(db, records)
-    standings = judge_people(table, build_options(db.study), verdicts(db))
+    standings = judge_people(table, build_options(db.study), get_verdicts(db))
     people = describe_people(db, records, standings, votes)
     progress, dues = _progress(db, records, people), list_dues(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")

@@ -1,7 +1,7 @@
 """The owner's pages, below /owner: nobody of another role sees any of them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form
@@ -12,7 +12,7 @@ from sqlalchemy import update
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import cases
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
-from pqpp_annotation.owner.overview import DISPUTES, Overview
+from pqpp_annotation.owner.overview import DISPUTES
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store import people
 from pqpp_annotation.store.access import get_links, get_server_url, make_links, revoke_link
@@ -38,37 +38,35 @@ forms = APIRouter(dependencies=[Depends(from_own_page)])
 @pages.get("")
 def overview_page(visit: Here) -> Response:
     """Show the state of the study."""
-    return _live(visit, "overview", "", _charts)
+    return _render_live(visit, "overview", "")
 
 
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    more = {"message": people.get_message_to_all(visit.store)}
-    return _live(visit, "people", "/people", lambda visit, look: more)
+    message = people.get_message_to_all(visit.store)
+    return _render_live(visit, "people", "/people", message=message)
 
 
-def _live(
-    visit: PageRequest, page: str, tab: str, more: Callable[[PageRequest, Overview], dict[str, Any]]
-) -> Response:
+def _render_live(visit: PageRequest, page: str, tab: str, **more: Any) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
     look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
-    values: dict[str, Any] = {"look": look, "states": STATE_WORDS, "words": visit.site.words.label}
-    response = visit.render(f"owner/{page}{part}.html", tab=tab, **values, **more(visit, look))
+    label, left = visit.site.words.label, look.pace.days_left
+    response = visit.render(
+        f"owner/{page}{part}.html",
+        tab=tab,
+        look=look,
+        states=STATE_WORDS,
+        words=label,
+        labels=[(label(value), count) for value, count in look.labels.items()][:12],
+        left="" if left is None else span(left, visit.language.gettext),
+        **more,
+    )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
-
-
-def _charts(visit: PageRequest, look: Overview) -> dict[str, Any]:
-    labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
-    left = look.pace.days_left
-    return {
-        "labels": labels if len(labels) <= 12 else [],
-        "left": "" if left is None else span(left, visit.language.gettext),
-    }
 
 
 @pages.get("/items")
@@ -127,7 +125,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
         page=page,
         pages=count,
         states=STATE_WORDS,
-        message=people.person_by_id(visit.store, person).message,
+        message=people.get_person(visit.store, person).message,
         said=visit.site.words.value,
     )
 
@@ -164,7 +162,7 @@ def pause_study(visit: Here, pause: FormText) -> Response:
 @pages.get("/invitations")
 def invitations_page(visit: Here) -> Response:
     """Show the links."""
-    return _links(visit, [])
+    return _render_links(visit, [])
 
 
 @forms.post("/invitations")
@@ -178,7 +176,7 @@ def invite(
     """Make links, and show them this once."""
     links = make_links(visit.store, count, role, label.strip()[:80], days)
     base = get_server_url(visit.store)
-    return _links(visit, [f"{base}/join/{token}" for token, _ in links])
+    return _render_links(visit, [f"{base}/join/{token}" for token, _ in links])
 
 
 @forms.post("/invitations/{invitation}/revoke")
@@ -188,7 +186,7 @@ def revoke_invitation(visit: Here, invitation: int) -> Response:
     return visit.redirect("/owner/invitations")
 
 
-def _links(visit: PageRequest, links: list[str]) -> Response:
+def _render_links(visit: PageRequest, links: list[str]) -> Response:
     names: dict[int | None, str] = {one.id: one.name for one in people.get_people(visit.store)}
     now, invitations = visit.store.clock(), reversed(get_links(visit.store))
     rows = [(link, link.state(now), names.get(link.person_id)) for link in invitations]
@@ -199,20 +197,20 @@ def _links(visit: PageRequest, links: list[str]) -> Response:
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     if name == "record":
-        return _csv(visit, name, cases.list_events(visit.store))
+        return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.get_overview(fresh=True)  # a file is kept
-    return _csv(visit, name, DOWNLOADS[name](visit.site.watch))
+    return _send_csv(visit, name, DOWNLOADS[name](visit.site.watch))
 
 
 @forms.post("/pay/{way}")
 def pay(visit: Here, way: Literal["prolific", "mturk", "hand"]) -> Response:
     """Count what is owed as paid, and give the file to pay it by."""
-    return _csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
+    return _send_csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
 
 
-def _csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
+def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
     from pqpp_files.write_table import table_text
 
     rows = list(table)

@@ -20,7 +20,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, select_trusted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
-from pqpp_datasets.own_benchmark.trust.figures import alpha
+from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
 from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
 from pqpp_metrics.functional._votes import get_ac1
@@ -138,7 +138,7 @@ def judge_people(
             annotators[index] = replace(annotator, reasons=(verdict,) if verdict else ())
     counted = select_trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
-    agreed = alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
+    agreed = compute_alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
     alike = -1.0
     if agreed == agreed and votes.scale.level != "interval":
         alike = get_ac1(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]

@@ -67,7 +67,7 @@ def check_role(role: str) -> None:
 
 
 @reads
-def person_by_id(db: Transaction, person_id: int, lock: bool = False) -> Person:
+def get_person(db: Transaction, person_id: int, lock: bool = False) -> Person:
     """Return a person; locked, no other transaction writes it until this one ends.
 
     Raises:
@@ -94,7 +94,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 @writes
 def keep_first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
     """Keep a value under a name that has none yet, and return the one that is kept."""
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
 
@@ -105,7 +105,7 @@ def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
 
     Nothing is recorded if there was no text.
     """
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     if person.consented is None:
         person.consented = now = db.now()
         about = {"kind": "consented", "detail": {"text": text}}
@@ -128,7 +128,7 @@ def withdraw_person(
         What is kept apart, to pay by and to know who comes again; None if there is nothing.
     """
     now = db.now()
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     if person.withdrawn is not None:
         return None
     own = Assignment.person_id == person_id
@@ -182,7 +182,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     Raises:
         AnnotationError: The decision is another, or the person is no annotator.
     """
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     if decision not in DECISIONS:
         raise AnnotationError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
     if decision == "sign-out":
@@ -229,7 +229,7 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
 
 
 @reads
-def verdicts(db: Transaction) -> dict[str, str]:
+def get_verdicts(db: Transaction) -> dict[str, str]:
     """Return whose votes the rules do not decide on: a name to the reason of refusal, "" for none.
 
     Whose places are open again stays refused, as others do what the person did.
@@ -272,7 +272,7 @@ def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
     fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
     if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
         raise AnnotationError("survey: an answer is missing, too long, or none of the choices", 409)
-    person_by_id(db, person_id, lock=True)
+    get_person(db, person_id, lock=True)
     if not get_survey(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
 
@@ -320,4 +320,4 @@ def send_message(db: Transaction, message: str, person_id: int | None = None) ->
     if person_id is None:
         db.execute(update(StudyRow).values(message=message))
     else:
-        person_by_id(db, person_id, lock=True).message = message
+        get_person(db, person_id, lock=True).message = message

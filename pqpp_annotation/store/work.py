@@ -10,7 +10,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
 from pqpp_annotation.protocol.order import is_control, shuffle
 from pqpp_annotation.store.items import count_items
-from pqpp_annotation.store.people import person_by_id
+from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import (
     Answer,
     Asset,
@@ -57,7 +57,7 @@ def get_allowed_person(db: Transaction, person_id: int) -> Person:
     Raises:
         AnnotationError: The person has withdrawn, or has not consented.
     """
-    person = person_by_id(db, person_id)
+    person = get_person(db, person_id)
     if person.withdrawn is not None:
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
     if db.study.consent and person.consented is None:
@@ -173,7 +173,7 @@ class TrainingState:
 @reads
 def get_training(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
-    person = person_by_id(db, person_id)
+    person = get_person(db, person_id)
     there = len(db.order(person_id, "training"))
     total = _items_of_try(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
@@ -407,7 +407,7 @@ def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
 @reads
 def get_progress(db: Transaction, person_id: int) -> PersonProgress:
     """Return the progress of a person and of the study."""
-    person, items = person_by_id(db, person_id), count_items(db)
+    person, items = get_person(db, person_id), count_items(db)
     places = db.study.people_per_item
     done, skipped, controls, work = db.run(_PROGRESS, person=person_id, places=places).one()
     left = {
@@ -426,7 +426,7 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
 @reads
 def next_step(db: Transaction, person_id: int) -> NextStep:
     """Return whether a person gets another item, or why not; reserves nothing."""
-    person, now = person_by_id(db, person_id), db.now()
+    person, now = get_person(db, person_id), db.now()
     training = get_training(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
         return NextStep("screened_out")

@@ -125,7 +125,7 @@ def _in_srgb(image: Image, content: bytes) -> Image:
         try:
             own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
-            if mode == "L" and _difference(image, image.convert("L").convert("RGB")):
+            if mode == "L" and _measure_difference(image, image.convert("L").convert("RGB")):
                 return image  # in colour: it is another file's profile
             stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- it was read above
             if mode == "CMYK" != stored:
@@ -135,7 +135,10 @@ def _in_srgb(image: Image, content: bytes) -> Image:
             colours = bytes(n for red in steps for green in steps for blue in steps
                             for n in (red, green, blue))  # fmt: skip
             some = images.frombytes("RGB", (len(steps) ** 2, len(steps)), colours)
-            if mode == "RGB" and _difference(some, ImageCms.applyTransform(some, transform)) <= 1:
+            if (
+                mode == "RGB"
+                and _measure_difference(some, ImageCms.applyTransform(some, transform)) <= 1
+            ):
                 return image
             return ImageCms.applyTransform(
                 image if mode == "RGB" else open_image(content, mode), transform
@@ -151,7 +154,7 @@ def _in_srgb(image: Image, content: bytes) -> Image:
     return image.point([round(255 * level) for level in levels] * 3)
 
 
-def _difference(first: Image, second: Image) -> int:
+def _measure_difference(first: Image, second: Image) -> int:
     from PIL import ImageChops
 
     extrema = ImageChops.difference(first, second).getextrema()

@@ -248,7 +248,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
         figures_text=figures_text,
-        labels=generation and _label_names(generation, generation.labels),
+        labels=generation and _name_labels(generation, generation.labels),
         annotators=generation and _annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,
         retrieval=built.retrieval,
@@ -268,7 +268,7 @@ def _annotators(
     names = [*called]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
-    commonest = _label_names(generation, facts.label.tolist())
+    commonest = _name_labels(generation, facts.label.tolist())
     rows = [
         {
             "judged": judged.get(names[index])
@@ -289,7 +289,7 @@ def _annotators(
     return sorted(rows, key=order)
 
 
-def _label_names(generation: Generation, values: Iterable[float]) -> list[str]:
+def _name_labels(generation: Generation, values: Iterable[float]) -> list[str]:
     names = _PQPP_NAMES if generation.table.scale.name == "pqpp" else {}
     return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
 

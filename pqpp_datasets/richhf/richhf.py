@@ -129,28 +129,28 @@ def parse_row(path: Path, record: Record) -> dict:
         example = parse_example(record.data)
     except ValueError as error:
         raise bad_file(where, f"no tf.train.Example ({error})") from None
-    filename = _text(where, example, "filename")
+    filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
     for ours, theirs in _SCORES.items():
-        score = _only(where, example, theirs, float)
+        score = _get_only_value(where, example, theirs, float)
         if not 0 <= score <= 1:
             raise bad_file(where, f"{theirs} is {score:g}, it must be from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
-        encoded = _only(where, example, theirs, bytes)
+        encoded = _get_only_value(where, example, theirs, bytes)
         try:
             image_header(encoded)
         except FileError:
             raise bad_file(where, f"{theirs} is not an image") from None
         row[ours] = {"bytes": encoded, "path": None}
-    labels = _text(where, example, _LABELS).split()
+    labels = _get_text(where, example, _LABELS).split()
     if odd := [label for label in labels if label not in ("0", "1")]:
         raise bad_file(where, f"{_LABELS} holds {odd[0]!r:.40}, it may hold only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
-def _only(where: str, example: Mapping[str, list], name: str, kind: type):
+def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
         raise bad_file(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
@@ -159,9 +159,9 @@ def _only(where: str, example: Mapping[str, list], name: str, kind: type):
     return values[0]
 
 
-def _text(where: str, example: Mapping[str, list], name: str) -> str:
+def _get_text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
-        return _only(where, example, name, bytes).decode("utf-8")
+        return _get_only_value(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise bad_file(where, f"{name} is not UTF-8 ({error.reason})") from None
 

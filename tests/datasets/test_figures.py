@@ -5,7 +5,11 @@ import pytest
 from support.votes import write
 
 from pqpp_cli.main import main
-from pqpp_datasets.own_benchmark.trust.figures import alpha, estimate_variances, get_agreement
+from pqpp_datasets.own_benchmark.trust.figures import (
+    compute_alpha,
+    estimate_variances,
+    get_agreement,
+)
 from pqpp_metrics.functional import gwet_ac1, icc
 
 SPREADS = np.array([0.7, 0.5, 0.4, 0.5, 1.0])  # of prompt, image, annotator, both, rest
@@ -88,8 +92,8 @@ def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
     prompt, _, item, _, value = study(0, 60, 4, 3, SPREADS, 40)
     value = np.clip(value.round(), -2, 2)
     left = [prompt != n for n in range(60)]
-    z = np.arctanh([alpha(prompt[m], item[m], value[m], level)[0] for m in left])
-    found, half = alpha(prompt, item, value, level), 2 * np.sqrt(59 * z.var())
+    z = np.arctanh([compute_alpha(prompt[m], item[m], value[m], level)[0] for m in left])
+    found, half = compute_alpha(prompt, item, value, level), 2 * np.sqrt(59 * z.var())
     expected = np.tanh(np.arctanh(found[0]) + half * np.array([-1, 1]))
     assert found[1:] == pytest.approx(expected, abs=0.004)
 

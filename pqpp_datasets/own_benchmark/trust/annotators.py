@@ -61,7 +61,7 @@ class SharedVotes:
         """Sum something over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
-    def of_others(self, weights: np.ndarray) -> np.ndarray:
+    def average_others(self, weights: np.ndarray) -> np.ndarray:
         """Return, for each vote, the mean of something over the others' votes on the image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
@@ -235,12 +235,12 @@ def get_agreements(votes: Votes) -> Agreements | None:
     size = len(votes.annotator_names)
     seconds = None if votes.seconds is None else votes.seconds[rows]
     if votes.turned is None:
-        return agreements(*cells, votes.scale.level, size, seconds)
+        return compare_annotators(*cells, votes.scale.level, size, seconds)
     pairs = compare_voters(*cells, votes.turned[rows], size, seconds)
     return replace(pairs.shared, reasons=pairs.reasons)
 
 
-def agreements(
+def compare_annotators(
     annotator: np.ndarray,
     item: np.ndarray,
     prompt: np.ndarray,
@@ -270,7 +270,7 @@ def agreements(
         >>> truth = np.tile(rng.integers(0, 2, 200), 4)
         >>> value = np.where(np.arange(800) < 600, truth, rng.integers(0, 2, 800)).astype(float)
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
-        >>> found = agreements(who, item, item, value, "nominal", 4)
+        >>> found = compare_annotators(who, item, item, value, "nominal", 4)
         >>> [bool(reason) for reason in found.reasons]
         [False, False, False, True]
     """
@@ -293,13 +293,13 @@ def agreements(
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
         own = values[code]
-        agreement, error = overlap.correlations(own, overlap.of_others(own))
+        agreement, error = overlap.correlations(own, overlap.average_others(own))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
-        agreement, error = _kappas(overlap, [code.astype(np.float64)])
+        agreement, error = _compare_by_kappa(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _kappas(
+        agreement, error = _compare_by_kappa(
             overlap, ((code == n).astype(np.float64) for n in range(len(values)))
         )
     shared = np.bincount(overlap.annotator, minlength=annotators)
@@ -362,7 +362,9 @@ def _other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     return said
 
 
-def _kappas(votes: SharedVotes, columns: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _compare_by_kappa(
+    votes: SharedVotes, columns: Iterable[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return kappa of each annotator with the others, and its standard error.
 
     Two votes are as far apart as the sum of their squared differences in some columns: of a column
@@ -374,7 +376,7 @@ def _kappas(votes: SharedVotes, columns: Iterable[np.ndarray]) -> tuple[np.ndarr
     number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
-            theirs, squares = votes.of_others(own), votes.of_others(own * own)
+            theirs, squares = votes.average_others(own), votes.average_others(own * own)
             apart += own * own - 2 * own * theirs + squares
             expected += (votes.sums(own * own) + votes.sums(squares)) / number
             expected -= 2 * votes.sums(own) * votes.sums(theirs) / number**2
@@ -431,7 +433,7 @@ def compare_voters(
         >>> [reason[:36] for reason in found.reasons]
         ['', '', '', 'took the first in 100% of 200 decide']
     """
-    shared = agreements(annotator, item, prompt, value, "ordinal", annotators, seconds)
+    shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators, seconds)
     votes = np.bincount(annotator, minlength=annotators)
     decided = value != 0
     firsts = np.where(turned, -value, value) > 0

@@ -20,10 +20,10 @@ from pqpp_datasets.own_benchmark.forms import to_number
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, map_texts
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
-from pqpp_datasets.own_benchmark.trust.figures import Estimate, alpha
+from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import find_conflict
 from pqpp_datasets.own_benchmark.votes.scales import Scale, parse_labels, read_scale, to_key
-from pqpp_datasets.own_benchmark.votes.votes import number_items, once, refuse_repeats
+from pqpp_datasets.own_benchmark.votes.votes import keep_one_vote, number_items, refuse_repeats
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
 
@@ -160,7 +160,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         notes=(*table.notes, "choices: a tie counts as half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
+        alpha=compute_alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
     )
 
 
@@ -199,7 +199,9 @@ def _read_choices(
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
-        rows = once(table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats)
+        rows = keep_one_vote(
+            table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
+        )
     table.raise_faults()
     prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))

@@ -219,7 +219,7 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
-        names.append(_range_of(keys))
+        names.append(_find_range(keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
@@ -238,13 +238,13 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     if len(odd) > len(labels) / 2:  # else mistyped
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
-        told = _map_of(labels, numbers.__getitem__)
-        remedy = f"give `scale` {_range_of(keys)}, or say what each means: {told}"
+        told = _format_map(labels, numbers.__getitem__)
+        remedy = f"give `scale` {_find_range(keys)}, or say what each means: {told}"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
-def _range_of(labels: Iterable[str]) -> str:
+def _find_range(labels: Iterable[str]) -> str:
     """Return the first usual range that holds all labels, for the user to check."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
@@ -260,7 +260,7 @@ def _guess_side(text: str) -> float | str:
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
-def _map_of(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
+def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
     """Return a map of labels to paste."""
     found = {label.strip(): meaning(label) for label in labels}
     return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
@@ -290,7 +290,7 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         remedy = f"or `missing`={mark} leaves such votes out"
         ways = "choose `scale` or `labels`"
         if role == "choice":
-            spelled = _map_of(texts[~is_marked & ~is_blank], _guess_side)
+            spelled = _format_map(texts[~is_marked & ~is_blank], _guess_side)
             ways = f"say what each means, 1 for the first and -1 for the second: {spelled}"
         allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
         table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")

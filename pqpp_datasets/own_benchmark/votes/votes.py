@@ -100,7 +100,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     known = "annotator" in rows
     if known:
         keys = [NUMBER, "model", "image", "annotator"]
-        rows = once(table, rows, keys, "this judgment", options.repeats)
+        rows = keep_one_vote(table, rows, keys, "this judgment", options.repeats)
         people, control = rows["annotator"], rows["control"]
         both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
         outside = rows.index[people.cat.codes.isin(both) & ~control]
@@ -162,7 +162,7 @@ def refuse_repeats(
     )
 
 
-def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
+def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
     """Return the rows that are left when each person votes once; how many came again is noted.
 
     Args:

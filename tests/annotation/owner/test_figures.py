@@ -14,7 +14,7 @@ from pqpp_annotation.owner.ledger import compute_active_seconds
 from pqpp_annotation.owner.overview import DAY, StudyMonitor, compute_disagreements
 from pqpp_annotation.protocol.completion import CODE, get_finish
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import add_person, decide_on_person, person_by_id, withdraw_person
+from pqpp_annotation.store.people import add_person, decide_on_person, get_person, withdraw_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -150,13 +150,13 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
     for name in ("anna", "boris"):
         person = add_person(store, name, outside={"PROLIFIC_PID": name})
         do_all(store, person.id)
-        before = person_by_id(store, person.id)
+        before = get_person(store, person.id)
         found = get_finish(store, before)
         at_once = get_finish(store, before)  # by another page, without the code
-        again = get_finish(store, person_by_id(store, person.id))
+        again = get_finish(store, get_person(store, person.id))
         assert at_once.code == found.code
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
-        assert person_by_id(store, person.id).outside[CODE] == found.code
+        assert get_person(store, person.id).outside[CODE] == found.code
         codes.add(found.code)
     rows = list(list_payments(store.study, StudyMonitor(store).get_overview().dues))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2

@@ -8,7 +8,7 @@ from support.studies import answer, do_all, rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.answers import get_votes, save_answer
-from pqpp_annotation.store.people import add_person, person_by_id
+from pqpp_annotation.store.people import add_person, get_person
 from pqpp_annotation.store.tables import Answer
 from pqpp_annotation.store.work import (
     get_item,
@@ -171,7 +171,7 @@ def test_training_comes_first_and_may_be_tried_twice(made):
     for _ in range(2):
         assert next_item(store, bad) is None and next_step(store, bad).name == "screened_out"
     assert get_training(store, bad).tries_left == 0
-    assert person_by_id(store, bad).training_tries == 2
+    assert get_person(store, bad).training_tries == 2
     # The answers of the failed try are kept.
     ids = [past.assignment for past in get_past_items(store, bad)]
     answers = [row for row in rows(store, Answer) if row.assignment_id in ids]
