@@ -172,7 +172,9 @@ class DatasetsShow(Command):
         dataset: The configuration.
     """
 
-    dataset: str = option(NEEDED, metavar="CONFIGURATION", word="too", known=configurations)
+    dataset: str = option(
+        NEEDED, metavar="CONFIGURATION", path="name", word="too", known=configurations
+    )
 
     def run(self) -> None:
         """Describe it and print that."""
