@@ -43,7 +43,7 @@ KINDS = {
 PROMPT = "a red cat and two small dogs on a table"
 
 
-def study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
+def to_study_votes(kind: str, items: int, seed: int) -> pandas.DataFrame:
     """Return the votes of a study of so many items each; `step` counts each person's own."""
     rng = np.random.default_rng(seed)
     people, (labels, answers) = len(MANNERS), KINDS[kind]
@@ -101,7 +101,7 @@ def rich_values(table: pandas.DataFrame, rng: np.random.Generator) -> list:
 
 def find_stopped(kind: str, items: int, seed: int) -> np.ndarray:
     """Return who is stopped at any of the looks."""
-    table, looks = study_votes(kind, items, seed), range(LOOK, items + 1, LOOK)
+    table, looks = to_study_votes(kind, items, seed), range(LOOK, items + 1, LOOK)
     seen = (table[table["step"] < look] for look in looks)
     found = set().union(*(find_careless(votes, get_task_kind(kind)) for votes in seen))
     return np.isin(np.arange(len(MANNERS)), [*found])

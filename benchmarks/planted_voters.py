@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_datasets.own_benchmark.trust.annotators import agreements
+from pqpp_datasets.own_benchmark.trust.annotators import compare_annotators
 
 KINDS = ("random", "guess", "constant")
 TASKS = ("composition", "counting")
@@ -109,7 +109,7 @@ def rates(
         else:
             value = np.full(len(item), seed % 2)
         everybody = np.concatenate([votes.item, item])
-        found = agreements(
+        found = compare_annotators(
             np.concatenate([votes.annotator, np.full(len(item), people)]),
             everybody,
             votes.prompt[everybody],

@@ -10,14 +10,13 @@ import numpy as np
 from sqlalchemy import Select, Text, case, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
-from pqpp_annotation.owner.downloads import annotators_rows
-from pqpp_annotation.owner.ledger import read_records, votes_table
+from pqpp_annotation.owner.downloads import list_annotators
+from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.admission import build_options, judge_people
 from pqpp_annotation.store.answers import get_votes
-from pqpp_annotation.store.people import verdicts
+from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import (
-    Adjudication,
     Answer,
     Assignment,
     Event,
@@ -46,7 +45,6 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
       `pqpp build` chooses them from all;
     - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not, as on the owner's page;
-    - `adjudications.csv`: what the owner decided where people disagree;
     - `survey.csv`: what they said at the end;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
@@ -73,8 +71,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.reading() as db:
-        votes, decided = list(get_votes(db)), verdicts(db)
-        table, _ = votes_table(db, read_records(db))  # in the order of the votes
+        votes, decided = list(get_votes(db)), get_verdicts(db)
+        table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
     standings = judge_people(table, build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
@@ -90,8 +88,11 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {"answers": _answers(db), "annotators": annotators_rows(StudyMonitor(store))}
-            others |= {"adjudications": _adjudications(db), "survey": _survey(db)}
+            others = {
+                "answers": _answers(db),
+                "annotators": list_annotators(StudyMonitor(store)),
+            }
+            others["survey"] = _survey(db)
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
@@ -147,18 +148,6 @@ def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     return _rows(db, query.where(Person.role != "trial").order_by(Answer.id))
 
 
-def _adjudications(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Give what was decided, item by item."""
-    decided = (Adjudication.value, Person.name.label("decided_by"), Adjudication.created)
-    query = select(Item.prompt_id, Item.prompt, *_OF_IMAGE, *decided).select_from(Adjudication)
-    query = query.join(Item).join(Person)
-    query = query.outerjoin(ItemImage, Adjudication.item_image_id == ItemImage.id)
-    query = query.order_by(Item.id, ItemImage.position)
-    for row in _rows(db, query):
-        value = row.pop("value")
-        yield row | (value if len(value) == 1 else {"value": value})
-
-
 def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give what people said at the end, a row for each question."""
     query = select(Person.name, Event.detail).select_from(Event).join(Person).order_by(Event.id)
@@ -181,7 +170,7 @@ def _command(
     takes those that do.
     """
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
-    role = next((role for role in ("judgments", "preferences") if role in files), None)
+    role = next((role for role in ("judgments", "preferences", "rankings") if role in files), None)
     scale, is_judged = study.kind.get_scale(study.task), role == "judgments"
     if role is None or (is_judged and scale is None):
         return None

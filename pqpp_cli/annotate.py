@@ -71,9 +71,9 @@ class Address(Group):
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
-        from pqpp_annotation.store.access import server_url
+        from pqpp_annotation.store.access import get_server_url
 
-        address = self.address or server_url(store)
+        address = self.address or get_server_url(store)
         return f"{address.rstrip('/')}/join/{token}"
 
 
@@ -165,21 +165,16 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
       pqpp annotate init study.yaml --file prompts.csv --image-dir images
       pqpp annotate init study.yaml --file urls.csv --kind match --title "Does the image match?"
       pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
-      pqpp annotate init study.yaml --file export.json --from label-studio --image-dir images
       pqpp annotate init study.yaml --file more.csv --add
 
     The table has one row per image: prompt, image (a file below --image-dir, or a URL), and
     optionally prompt_id, model (`reference` for a real photo), control and training (yes or no) and
     expected (the right answer of a training item). Images are checked before anything is written.
     All other settings are in the study file, with comments; edit it at any time.
-
-    Attributes:
-        from_format: The tool that wrote the file.
     """
 
     dataset: str | None = option(None, "read prompts and images from a dataset instead")
     file: str | None = option(None, "the table of prompts and images", path="file")
-    from_format: str | None = option(None, choices=("label-studio", "argilla"), also=("from",))
     image_dir: str | None = option(None, "folder of the images", path="images")
     image_column: str = option("image", "of images", metavar="COLUMN")
     column: str = option("prompt", "the dataset's prompts")
@@ -237,16 +232,11 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         print(f"to try it:     {links[1]}")
 
     def _table(self, name: str) -> tuple[str, str | None]:
-        """Return the table and the folder of images; of a dataset or a tool they are written."""
+        """Return the table and the folder of images; of a dataset they are written."""
+        if self.dataset is None:
+            return self.file or "", self.image_dir
         root = Path(self.study).parent
         table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
-        if self.dataset is None:
-            if self.from_format is None:
-                return self.file or "", self.image_dir
-            from pqpp_annotation.tool_files import write_prompts
-
-            write_prompts(self.from_format, self.file or "", table)
-            return str(table), self.image_dir
         from pqpp_annotation.study.sources import write_dataset
 
         write_dataset(self.rows(self.column), folder, table, self.image_column)

@@ -125,8 +125,8 @@ class Build(
     Files are CSV, TSV, JSON, JSONL, Parquet, Excel or Stata, named by what they are, with columns
       judgments: prompt, image, model, label; annotator (who voted), control (true where a member
                  of the control group did), seconds (how long it took). A label in JSON may be a
-                 list of votes, or an object of model to votes. `score` (and deviation) in place of
-                 label is a ready score of an image
+                 list of votes, or an object of model to votes. `score` in place of label is
+                 a ready score of an image
       preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
                  image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
                  Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
@@ -169,8 +169,8 @@ class Build(
 
     def run(self) -> None:
         """Build, write the folder and say what came of it."""
-        from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-        from pqpp_datasets.own_benchmark.write import Extras
+        from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
+        from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
         from pqpp_files.options.flags import in_flags
         from pqpp_models.text.reading.language import language_codes
 
@@ -181,7 +181,7 @@ class Build(
             raise PqppError(f"`runs` {' '.join(self.runs)}: give each file a model of its own")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
-        built = build_benchmark(*kinds, progress=sys.stderr.isatty())
+        built = build_benchmark(*kinds)
         if not self.language:
             keeping = replace(keeping, language=language_codes(built.prompts["prompt"].to_pylist()))
         folder = write_benchmark(built, self.output, self.name, keeping)

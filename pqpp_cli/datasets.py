@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -24,7 +23,6 @@ class Datasets(Group):
     examples:
       pqpp datasets list
       pqpp datasets show conqa
-      pqpp datasets show my-benchmark
       pqpp datasets export conqa conqa-candidates --output conqa-parquet
       pqpp datasets export pqpp-v1.0 --data-dir ../PQPP --output pqpp-parquet
       pqpp datasets push conqa-parquet OWNER/conqa --dry-run
@@ -164,60 +162,37 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
         return list(self.rows(self.column)["prompt"])
 
 
-_CELL = 32
 _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 
 
 class DatasetsShow(Command):
-    """Print rows, sizes, licence, columns and first rows of one.
-
-    Print sizes, licence, columns, three rows, and where the images are. Nothing large is
-    downloaded.
+    """Print options, licence, sizes, splits and columns of one, and where its images are.
 
     Attributes:
-        dataset: The configuration, or a folder that export or build wrote.
+        dataset: The configuration.
     """
 
     dataset: str = option(
         NEEDED, metavar="CONFIGURATION", path="name", word="too", known=configurations
     )
-    subset: str | None = option(None, "of a folder: its configuration")
-    data_dir: str | None = option(None, "show rows of the published files here", path="folder")
 
     def run(self) -> None:
         """Describe it and print that."""
-        from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
-        from pqpp_datasets.export.describe import describe_benchmark, describe_folder
+        from pqpp_datasets.benchmarks import get_benchmark
+        from pqpp_datasets.export.describe import describe_benchmark
 
-        if self.dataset not in BENCHMARKS and Path(self.dataset).is_dir():
-            described = describe_folder(self.dataset, self.subset)
-        else:
-            described = describe_benchmark(get_benchmark(self.dataset), self.data_dir)
-        print(visible(described.title) + "\n")
-        for name, fact in described.facts.items():
-            print(f"{name}: {fact}" if name == "files" else visible(f"{name}: {fact}"))
-        rows = [(c, s, "not known" if n is None else f"{n:,}") for c, s, n in described.splits]
-        print("\n" + tabulate(rows, ("configuration", "split", "rows"), **_PLAIN))
-        columns = [
-            (
-                visible(name),
-                visible(_describe_type(feature)),
-                *(_cell(row.get(name)) for row in described.rows),
-            )
-            for name, feature in described.features.items()
+        benchmark = get_benchmark(self.dataset)
+        print(f"{benchmark.name} {benchmark.version}: {benchmark.description}\n")
+        for name, fact in describe_benchmark(benchmark).items():
+            print(f"{name}: {fact}")
+        rows = [
+            (split, f"{benchmark.rows[split]:,}" if split in benchmark.rows else "not known")
+            for split in benchmark.splits
         ]
-        header = ("column", "type", *(f"row {n}" for n in range(1, len(described.rows) + 1)))
-        print("\n" + tabulate(columns, header, **_PLAIN))
-        if described.no_rows:
-            print("\n" + visible(f"no rows to show: {described.no_rows}"))
-
-
-def _cell(value: object) -> str:
-    """Show a value in a few characters; an image by its size, a long list by its length."""
-    if isinstance(value, dict) and isinstance(value.get("bytes"), bytes):
-        return f"image, {len(value['bytes']):,} bytes"
-    text = "" if value is None else visible(" ".join(str(value).split()))
-    return text if len(text) <= _CELL else text[: _CELL - 3] + "..."
+        print("\n" + tabulate(rows, ("split", "rows"), **_PLAIN))
+        features = benchmark.features({}).items()
+        columns = [(name, _describe_type(feature)) for name, feature in features]
+        print("\n" + tabulate(columns, ("column", "type"), **_PLAIN))
 
 
 def _describe_type(feature: Any) -> str:

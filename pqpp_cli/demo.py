@@ -118,12 +118,12 @@ def _load_rows() -> tuple[Any, str]:
     from pqpp_datasets.download import download_release
     from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.load import load_benchmark
-    from pqpp_datasets.location import ENVIRONMENT_VARIABLE, local_folder
+    from pqpp_datasets.location import ENVIRONMENT_VARIABLE, find_local_folder
     from pqpp_datasets.sources import release
 
     benchmark = BENCHMARKS[_CONFIG]
     (file,) = benchmark.files(None, "validation")
-    folder, road = local_folder(benchmark, None), f"from {ENVIRONMENT_VARIABLE}, "
+    folder, road = find_local_folder(benchmark, None), f"from {ENVIRONMENT_VARIABLE}, "
     if folder is None:
         published = release(benchmark.folders[0])
         path = Path(config.DOWNLOADED_DATASETS_PATH)

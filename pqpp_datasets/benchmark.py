@@ -30,7 +30,7 @@ def make_features(
     return features
 
 
-def named_files(
+def make_file_finder(
     *patterns: str | tuple[str, ...],
 ) -> Callable[[Path | None, str], tuple[str, ...]]:
     """Return a record's `files` for files of known names, `{split}` in their place.
@@ -39,7 +39,7 @@ def named_files(
         patterns: A file each; of several names for one the first counts that is there.
 
     Example:
-        >>> named_files("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
+        >>> make_file_finder("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
         ('data/test.csv', 'as/published.csv')
     """
 
@@ -52,11 +52,11 @@ def named_files(
     return files
 
 
-def size_category(rows: int) -> str:
+def get_size_category(rows: int) -> str:
     """Return the Hub's key of a dataset's size.
 
     Example:
-        >>> size_category(999), size_category(1000), size_category(10**12)
+        >>> get_size_category(999), get_size_category(1000), get_size_category(10**12)
         ('n<1K', '1K<n<10K', 'n>1T')
     """
     if rows < 1000:

@@ -13,11 +13,11 @@ from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.location import (
-    cache_key_of_files,
     compare_with_published,
+    find_local_folder,
     find_missing_files,
     find_splits,
-    local_folder,
+    hash_read_files,
 )
 from pqpp_datasets.sources import release
 from pqpp_datasets.tables import bad_file
@@ -48,11 +48,11 @@ class _Configuration(datasets.BuilderConfig):
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
         """Name the prepared data by what it was made from rather than where that lay."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
-        folder = local_folder(self.benchmark, self.data_dir)
+        folder = find_local_folder(self.benchmark, self.data_dir)
         version_in = self.benchmark.version_in
         self.version = version_in(folder) if version_in and folder else self.benchmark.version
         if folder is not None:
-            kwargs["data"] = cache_key_of_files(self.benchmark, folder)
+            kwargs["data"] = hash_read_files(self.benchmark, folder)
         for name, value in self.options().items():
             kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)
@@ -89,7 +89,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         folder, splits = None, list(benchmark.splits)
         if benchmark.folders:
-            folder = local_folder(benchmark, self.config.data_dir)
+            folder = find_local_folder(benchmark, self.config.data_dir)
             if folder is None:
                 folder = _download(benchmark, dl_manager.download_config)
             else:

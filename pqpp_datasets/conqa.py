@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import load_entry, make_features, named_files
+from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
 
@@ -38,11 +38,11 @@ _SCHEMA = pa.schema(
 )
 
 
-files = named_files(_QUERIES, _VOTES, _REPHRASINGS)
+files = make_file_finder(_QUERIES, _VOTES, _REPHRASINGS)
 """Name the files that both splits are read from."""
 
 
-def label_rule(value: object) -> str:
+def check_label_rule(value: object) -> str:
     """Return the name of a vote rule, or refuse what is none."""
     from pqpp_metrics.functional.aggregation import CONQA_RULES
 
@@ -59,7 +59,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """
     from pqpp_metrics.functional.aggregation import conqa_relevance
 
-    rule = label_rule(options.get("relevance_rule") or DEFAULT_RULE)
+    rule = check_label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
     queries, votes, rephrasings = map(read_form, paths, forms)
@@ -96,13 +96,13 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     return table
 
 
-_OPTIONS = {"relevance_rule": label_rule}
+_OPTIONS = {"relevance_rule": check_label_rule}
 BENCHMARKS = (
     load_entry("conqa", features=make_features(_SCHEMA), read=read, files=files, options=_OPTIONS),
     load_entry(
         "conqa-candidates",
         features=make_features(pa.schema({"image_id": pa.int64()})),
         read=read_candidates,
-        files=named_files(_IMAGES),
+        files=make_file_finder(_IMAGES),
     ),
 )

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import load_entry, make_features, named_files
+from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.tables import Column, bad_file, read_csv
 from pqpp_files.foreign.json_values import read_json
 
@@ -70,9 +70,9 @@ _ANNOTATION_SCHEMA = _make_schema({**_ANNOTATION, **_PROMPT}).insert(3, _DUPLICA
 _VERDICT_SCHEMA = _make_schema({**_VERDICT, **_PROMPT})
 
 
-files = named_files(_DIRECTORY, _EXTRAS)
-annotation_files = named_files(_ANNOTATIONS, _DIRECTORY)
-verdict_files = named_files(_AUTOMATED, _DIRECTORY)
+files = make_file_finder(_DIRECTORY, _EXTRAS)
+annotation_files = make_file_finder(_ANNOTATIONS, _DIRECTORY)
+verdict_files = make_file_finder(_AUTOMATED, _DIRECTORY)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:

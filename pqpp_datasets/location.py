@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 ENVIRONMENT_VARIABLE = "PQPP_DATA_DIR"
 
 
-def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
+def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     """Return the folder to read a benchmark from, or None when it must be downloaded.
 
     `data_dir` wins over `PQPP_DATA_DIR`. It is the folder of the one benchmark (for PQPP the one
@@ -36,14 +36,14 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
             file = benchmark.files(None, benchmark.splits[0])[0]
             raise BenchmarkError(f"data_dir={str(data_dir)!r}: no such folder; give that of {file}")
         path = folder.parent if folder.name == "dataset" else folder
-        return path if find_splits(benchmark, path) else _below(folder, benchmark) or path
+        return path if find_splits(benchmark, path) else _find_below(folder, benchmark) or path
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     if not root:
         return None
     if not Path(root).is_dir():
         wanted = f"give the root that holds {', '.join(benchmark.folders)}"
         raise BenchmarkError(f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; {wanted}")
-    below = _below(Path(root).absolute(), benchmark)
+    below = _find_below(Path(root).absolute(), benchmark)
     if below is None:
         logger.warning(
             "%s=%s has no folder %s; downloading", ENVIRONMENT_VARIABLE, root, benchmark.folders[0]
@@ -51,7 +51,7 @@ def local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None:
     return below
 
 
-def _below(root: Path, benchmark: Benchmark) -> Path | None:
+def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
     """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     whole = filter(partial(has_a_split, benchmark), folders)
@@ -84,7 +84,7 @@ def find_missing_files(benchmark: Benchmark, folder: Path, split: str) -> list[P
     return [path for path in paths if not path.is_file()]
 
 
-def cache_key_of_files(benchmark: Benchmark, folder: Path) -> str:
+def hash_read_files(benchmark: Benchmark, folder: Path) -> str:
     """Return a digest of the bytes of all files of a folder that the benchmark reads.
 
     It is a part of the cache key: data that was corrected or completed is read anew.

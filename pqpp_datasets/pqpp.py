@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import load_entry, named_files
+from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, bad_file, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
@@ -41,7 +41,7 @@ _IDENTITY = ("source", "prompt_id", "image_id")
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
-def image_root(image_dir: str | Path) -> Path:
+def find_image_root(image_dir: str | Path) -> Path:
     """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
@@ -49,12 +49,12 @@ def image_root(image_dir: str | Path) -> Path:
     return root / "images" if (root / "images").is_dir() else root
 
 
-def cache_key_of_images(image_dir: str | Path) -> str:
+def hash_image_names(image_dir: str | Path) -> str:
     """Return a digest of the folder's place and file names, a part of the cache key.
 
     A folder that has been moved or filled up is then read anew.
     """
-    root = image_root(image_dir)
+    root = find_image_root(image_dir)
     paths = [*root.glob("*/*.png"), *root.glob("drawbench/*/*.png")]
     names = sorted(path.relative_to(root).as_posix() for path in paths)
     return hash_parts(["\n".join([str(root), *names])])
@@ -70,7 +70,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     """
     if not options.get("image_dir"):
         return table
-    root = image_root(str(options["image_dir"]))
+    root = find_image_root(str(options["image_dir"]))
     found: dict[str, list[list[dict]]] = {name: [] for name in _NUMBERS["mscoco"]}
     for row in table.select(_IDENTITY).to_pylist():
         folder = _get_folder(root, **row)
@@ -144,7 +144,7 @@ def make_table(rows: Mapping[str, Sequence]) -> pa.Table:
     return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
 
 
-files_v1_0 = named_files("dataset/{split}.csv")
+files_v1_0 = make_file_finder("dataset/{split}.csv")
 """Name the file of a split of v1.0, as a path below the release's folder."""
 
 
@@ -173,7 +173,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 
 def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the six files of a split of v1.1, as paths below the release's folder."""
-    short = short_name(split)
+    short = shorten_split(split)
     generation = [
         f"dataset/generative/ground_truth/{name}/{name}_{short}.csv"
         for name in _GENERATION.values()
@@ -210,7 +210,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     return add_images(make_table(rows), options)
 
 
-def short_name(split: str) -> str:
+def shorten_split(split: str) -> str:
     """Return a split's name in the files of v1.1."""
     return "val" if split == "validation" else split
 
@@ -304,7 +304,7 @@ def _restore_means(path: Path, rows: dict) -> None:
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 
 
-_COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": cache_key_of_images}}
+_COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": hash_image_names}}
 BENCHMARKS = (
     load_entry("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
     load_entry("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),

@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.pqpp import SPLITS, files_v1_0, short_name
+from pqpp_datasets.pqpp import SPLITS, files_v1_0, shorten_split
 from pqpp_datasets.restricted_pickle import read_pickle
 from pqpp_datasets.tables import REMEDY, Column, bad_file, read_csv
 from pqpp_files.errors import explain
@@ -30,7 +30,7 @@ _SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of a split: v1.1's where there are any or nothing is known, else v1.0's."""
     if folder is None or not _is_v1_0(folder):
-        short = short_name(split)
+        short = shorten_split(split)
         return _V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short)
     # A query's number counts the rows of the splits before it, so their files are needed too.
     before = SPLITS[: SPLITS.index(split) + 1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import load_entry, make_features, named_files
+from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
 from pqpp_datasets.target_columns import exact_mean, to_targets
 from pqpp_files.foreign.json_values import read_json
@@ -157,7 +157,7 @@ _TIA2_SCHEMA = pa.schema(
 )
 
 
-tia2_files = named_files("human_annotations/human_labels_{split}.json")
+tia2_files = make_file_finder("human_annotations/human_labels_{split}.json")
 
 
 def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
@@ -185,9 +185,9 @@ _GENAI_TARGETS, _T2V_TARGETS = (
 BENCHMARKS = tuple(
     load_entry(name, features=make_features(schema, targets), read=reader, files=paths)
     for name, schema, targets, reader, paths in (
-        ("agiqa", _AGIQA_SCHEMA, (), read_agiqa, named_files(_AGIQA_FILE)),
-        ("genai", _GENAI_SCHEMA, _GENAI_TARGETS, read_genai, named_files(_GENAI_FILE)),
-        ("t2v", _T2V_SCHEMA, _T2V_TARGETS, read_t2v, named_files(_T2V_FILE)),
+        ("agiqa", _AGIQA_SCHEMA, (), read_agiqa, make_file_finder(_AGIQA_FILE)),
+        ("genai", _GENAI_SCHEMA, _GENAI_TARGETS, read_genai, make_file_finder(_GENAI_FILE)),
+        ("t2v", _T2V_SCHEMA, _T2V_TARGETS, read_t2v, make_file_finder(_T2V_FILE)),
         ("tia2", _TIA2_SCHEMA, (), read_tia2, tia2_files),
     )
 )

@@ -1,7 +1,4 @@
-"""Makes `load_dataset("pqpp")` resolve to our builder, and `load_dataset("conqa")` as well.
-
-A listed configuration is taken by its own name where neither a folder nor a dataset of the Hub is
-called so; every other name is left alone.
+"""Makes `load_dataset("pqpp")` resolve to our builder; every other name is left alone.
 
 `datasets` has no entry points: what is wrapped is `datasets.load.dataset_module_factory`, which the
 library looks up at each call, so an earlier `from datasets import load_dataset` is fine.
@@ -51,7 +48,7 @@ def patch(load_module: ModuleType) -> None:
 def _resolving_pqpp(original, load_module):
     @functools.wraps(original)
     def dataset_module_factory(path, *args, **kwargs):
-        if path != DATASET_NAME and not _is_ours(path):
+        if path != DATASET_NAME:
             return original(path, *args, **kwargs)
         for name in ("revision", "data_files"):  # without them something else would be loaded
             if kwargs.get(name) is not None:
@@ -59,22 +56,11 @@ def _resolving_pqpp(original, load_module):
 
                 remedy = 'choose a configuration, like "pqpp-v1.0", or a folder by data_dir='
                 raise BenchmarkError(f'load_dataset("pqpp") takes no {name}=; {remedy}')
-        config, named = None if path == DATASET_NAME else path, {"dataset_name": DATASET_NAME}
-        chosen = load_module.BuilderConfigsParameters(default_config_name=config)
-        return load_module.DatasetModule(BUILDER_MODULE, data_version(), named, chosen)
+        named = {"dataset_name": DATASET_NAME}
+        return load_module.DatasetModule(BUILDER_MODULE, data_version(), named)
 
     dataset_module_factory._resolves_pqpp = True
     return dataset_module_factory
-
-
-def _is_ours(path: object) -> bool:
-    """Tell whether a name is that of a configuration of ours, and of nothing else."""
-    if not isinstance(path, str) or "/" in path or "." in path.replace("-v1.0", ""):
-        return False
-    from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_hub.pull import is_name_taken
-
-    return path in BENCHMARKS and not Path(path).exists() and not is_name_taken([path], "dataset")
 
 
 @functools.cache

@@ -130,7 +130,7 @@ def embed_captions(
         from tqdm import tqdm
         from transformers import AutoModel, AutoTokenizer
 
-    def means_of(texts: list[str]) -> np.ndarray:
+    def embed_batch(texts: list[str]) -> np.ndarray:
         batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
         with torch.inference_mode():
             states = model(**batch).last_hidden_state
@@ -144,7 +144,7 @@ def embed_captions(
             model = AutoModel.from_pretrained(
                 encoder, use_safetensors=True, trust_remote_code=False
             ).eval()
-        means_of(["a", "a cat"])  # what is wrong with a damaged folder may show here only
+        embed_batch(["a", "a cat"])  # what is wrong with a damaged folder may show here only
     except Exception as error:  # transformers may stumble over anything in a damaged folder
         # The first line says what is wrong; the texts of the Hub's client may hold a token.
         first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
@@ -156,5 +156,5 @@ def embed_captions(
     steps = range(0, len(captions), batch_size)
     for start in tqdm(steps, desc="embedding", disable=not progress):
         part = order[start : start + batch_size]
-        rows[part] = means_of([captions[n] for n in part])
+        rows[part] = embed_batch([captions[n] for n in part])
     return rows

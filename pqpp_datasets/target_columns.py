@@ -355,7 +355,7 @@ def to_targets(
     return [*targets, make_target(f"{MEAN}_{measure}", {"limits": limits})]
 
 
-def with_targets(
+def describe_targets(
     table: pa.Table, targets: Sequence[Target], splits: Mapping[str, Any] | None = None
 ) -> pa.Table:
     """Return a table whose schema tells what its targets are, as `datasets` reads it.

@@ -21,7 +21,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
-from pqpp_datasets.own_benchmark.votes.scales import named_scale
+from pqpp_datasets.own_benchmark.votes.scales import get_scale_by_name
 from pqpp_files.names import did_you_mean
 
 UNSURE = "unsure"
@@ -66,7 +66,7 @@ class LabelKind(TaskKind):
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
         """Return the labels that may be given, best first or lowest first."""
-        scale = named_scale(str(self.get_scale(settings)))
+        scale = get_scale_by_name(str(self.get_scale(settings)))
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
     def label(self, value: Mapping[str, Any]) -> float | None:
@@ -77,7 +77,7 @@ class LabelKind(TaskKind):
         """Parse a cell as a label: a number, one of the scale's words, or "unsure"."""
         if cell.strip().lower() == UNSURE and None in self.labels(settings):
             return {"label": None}
-        label = named_scale(str(self.get_scale(settings))).parse_label(cell)
+        label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {allowed}")
@@ -85,7 +85,7 @@ class LabelKind(TaskKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments`, what `pqpp build` reads."""
-        return {"judgments": judgments(votes)}
+        return {"judgments": to_judgment_rows(votes)}
 
 
 class Rating(LabelKind):
@@ -207,8 +207,8 @@ class BinaryRelevance(Relevance):
                 for vote in votes
                 if vote.value["label"] is not None
             ),
-            "triples": triples(votes),
-            "votes": ({**row, "label": _NAMES[row["label"]]} for row in judgments(votes)),
+            "triples": to_triples(votes),
+            "votes": ({**row, "label": _NAMES[row["label"]]} for row in to_judgment_rows(votes)),
         }
 
 
@@ -265,16 +265,16 @@ class Match(LabelKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""
-        return {"judgments": judgments(votes), "gimbrr": gimbrr_rows(votes)}
+        return {"judgments": to_judgment_rows(votes), "gimbrr": to_gimbrr_rows(votes)}
 
 
-def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_judgment_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes on images into the rows that `pqpp build` reads.
 
     Example:
         >>> vote = Vote("7", "A cat.", "7/1.png", "sdxl", "anna", False, {"label": 2}, 3.25, 0,
         ...             "work", {})
-        >>> [row] = judgments([vote])
+        >>> [row] = to_judgment_rows([vote])
         >>> row["label"], row["annotator"], row["control"], row["seconds"]
         (2, 'anna', 'false', 3.25)
     """
@@ -287,7 +287,7 @@ def judgments(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         }
 
 
-def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Count the votes on each image of a query, as ConQA publishes them.
 
     The three numbers are those that `pqpp_metrics.functional.conqa_relevance` takes.
@@ -296,7 +296,7 @@ def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         >>> def vote(who, label):
         ...     return Vote("3", "royalty", "9.jpg", "", who, False, {"label": label}, 1.0, 0,
         ...                 "work", {})
-        >>> [row] = triples([vote("ann", 1), vote("bob", None), vote("cy", 1)])
+        >>> [row] = to_triples([vote("ann", 1), vote("bob", None), vote("cy", 1)])
         >>> row["relevant"], row["not_relevant"], row["unsure"]
         (2, 0, 1)
     """
@@ -309,7 +309,7 @@ def triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **known}
 
 
-def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes into the columns of GIMBRR's annotations, a row a vote.
 
     `Score` is what GIMBRR's own tool calls the answer in the files that it continues from;
@@ -318,7 +318,7 @@ def gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     Example:
         >>> vote = Vote("1701", "a book", "Dalle/p1701.png", "Dalle", "anna", False, {"label": 1},
         ...             2.0, 0, "work", {"columns": {"Dalle/p1701.png": {"Task": "Single object"}}})
-        >>> [row] = gimbrr_rows([vote])
+        >>> [row] = to_gimbrr_rows([vote])
         >>> row["File_name"], row["annotation"], row["Task"], row["Linked_prompts"]
         ('p1701.png', 'True', 'Single object', '')
     """

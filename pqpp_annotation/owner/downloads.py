@@ -17,13 +17,13 @@ _SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
 _BONUS_IDS = ("WorkerId", "AssignmentId")
 
 
-def annotators_rows(watch: StudyMonitor) -> Rows:
+def list_annotators(watch: StudyMonitor) -> Rows:
     """Give what is known of each person.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> [(row["annotator"], row["items"]) for row in annotators_rows(StudyMonitor(store))]
+        >>> [(row["annotator"], row["items"]) for row in list_annotators(StudyMonitor(store))]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
     """
@@ -32,27 +32,7 @@ def annotators_rows(watch: StudyMonitor) -> Rows:
         yield {"annotator": row.name, **known, "active_hours": round(row.hours, 3)}
 
 
-def disputes_rows(watch: StudyMonitor) -> Rows:
-    """Give the disputed items, the first 500.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
-        >>> [row["votes"] for row in disputes_rows(StudyMonitor(store))]
-        [2]
-        >>> store.close()
-    """
-    for dispute in watch.get_overview().disputes:
-        yield {
-            **{name: getattr(dispute, name) for name in ("prompt_id", "prompt", "image")},
-            "disagreement": round(dispute.disagreement, 6),
-            "votes": dispute.votes,
-            "labels": " ".join(f"{label:g}:{count}" for label, count in dispute.labels.items()),
-            "decided": "true" if dispute.is_decided else "false",
-        }
-
-
-def payment_rows(study: Study, dues: Sequence[Due]) -> Rows:
+def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what each person has worked, earned, been paid, and is owed.
 
     A person is told by the pseudonym, and by each id that the recruiting site sent in a column of
@@ -61,7 +41,7 @@ def payment_rows(study: Study, dues: Sequence[Due]) -> Rows:
     Example:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
-        >>> rows = payment_rows(study, StudyMonitor(store).get_overview().dues)
+        >>> rows = list_payments(study, StudyMonitor(store).get_overview().dues)
         >>> [(row["annotator"], row["owed"]) for row in rows]
         [('ann', 0.0), ('bob', 0.0)]
         >>> store.close()
@@ -86,7 +66,7 @@ def payment_rows(study: Study, dues: Sequence[Due]) -> Rows:
         }
 
 
-def prolific_rows(study: Study, dues: Sequence[Due]) -> Rows:
+def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what Prolific takes as a bulk bonus payment: an id and an amount, without a heading.
 
     Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
@@ -96,7 +76,7 @@ def prolific_rows(study: Study, dues: Sequence[Due]) -> Rows:
         yield {"PROLIFIC_PID": pid, "amount": f"{due.pay.owed:.2f}"}
 
 
-def mturk_rows(study: Study, dues: Sequence[Due]) -> Rows:
+def list_mturk_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what Mechanical Turk's command line takes as bonuses of workers.
 
     Source: Mechanical Turk, `SendBonus`: WorkerId, AssignmentId, BonusAmount and Reason.
@@ -107,12 +87,11 @@ def mturk_rows(study: Study, dues: Sequence[Due]) -> Rows:
         yield {**ids, "BonusAmount": f"{due.pay.owed:.2f}", "Reason": reason}
 
 
-PAID = {"prolific": prolific_rows, "mturk": mturk_rows, "hand": payment_rows}
+PAID = {"prolific": list_prolific_bonuses, "mturk": list_mturk_bonuses, "hand": list_payments}
 """What is in the file of a payment, by its way."""
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {
-    "annotators": annotators_rows,
-    "disputes": disputes_rows,
-    "payment": lambda watch: payment_rows(watch.study, watch.get_overview().dues),
+    "annotators": list_annotators,
+    "payment": lambda watch: list_payments(watch.study, watch.get_overview().dues),
 }
 """By the name of the file."""

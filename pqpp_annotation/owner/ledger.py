@@ -11,11 +11,11 @@ import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
-from pqpp_annotation.protocol.admission import Standings, study_votes
+from pqpp_annotation.protocol.admission import Standings, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless
 from pqpp_annotation.store.answers import SHOWN_MODEL
 from pqpp_annotation.store.database import parse_cell
-from pqpp_annotation.store.people import failed_checks
+from pqpp_annotation.store.people import find_failed_checks
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.study.study import Payment, Study
@@ -61,7 +61,7 @@ def read_records(db: Transaction) -> Records:
     said = (Answer.created, Answer.seconds, Answer.current, cast(Answer.value, Text).label("value"))
     query = select(Answer.id, Answer.assignment_id, image, *said)
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
-    answers = _table(db, query.order_by(Answer.id), seconds=float, **types)
+    answers = _read_rows(db, query.order_by(Answer.id), seconds=float, **types)
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
     values = [parse_cell(text) for text in texts]
     answers["value"] = [values[code] for code in codes]
@@ -71,18 +71,18 @@ def read_records(db: Transaction) -> Records:
     given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
     given = given.join(Person).join(Item).where(Person.role != "trial")
-    assignments = _table(db, given.order_by(Assignment.id), **types)
+    assignments = _read_rows(db, given.order_by(Assignment.id), **types)
     items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
     images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
     return Records(
         answers=answers.join(assignments, on="assignment_id", how="inner"),
         assignments=assignments,
-        items=_table(db, items),
-        images=_table(db, images),
+        items=_read_rows(db, items),
+        images=_read_rows(db, images),
     )
 
 
-def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
+def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     """Return the rows of a query, those of the columns that are no texts in their types."""
     import pandas
 
@@ -90,7 +90,7 @@ def _table(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
     return table.astype({"id": int, **types}).set_index("id")
 
 
-def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
+def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
     """Return the table of votes that admission is computed from, as that of the export.
 
     Returns:
@@ -101,7 +101,7 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
     answers["spent"] = answers.groupby("assignment_id")["seconds"].transform("sum")
     is_used = answers["current"] & answers["label"].notna() & (answers["state"] != "skipped")
     votes = answers[is_used].join(records.items, on="item_id")
-    people = _table(db, select(Person.id, Person.name.label("annotator"), Person.role))
+    people = _read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role))
     votes = votes[votes["purpose"].isin(JUDGED)].join(people, on="person_id")
     # The order of the export: item by item, person by person, image by image.
     votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
@@ -111,7 +111,7 @@ def votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas
     votes["control"] = votes["role"] == "control"
     votes["unit"] = votes["item_image_id" if kind.about_image else "item_id"]
     compared = votes if kind.about_image else votes.assign(image=votes["item_id"].astype(str))
-    return study_votes(compared, kind, db.study.task), votes
+    return to_study_votes(compared, kind, db.study.task), votes
 
 
 @dataclass(frozen=True)
@@ -221,21 +221,21 @@ class PersonRow:
         return is_out and not (self.verdict or self.reopened)
 
 
-def people_rows(
+def describe_people(
     db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
 ) -> list[PersonRow]:
     """Return a row for each person but the owners, in the order in which they came.
 
     Args:
         standings: Who is admitted.
-        votes: As `votes_table` gives them.
+        votes: As `make_votes_table` gives them.
     """
     study = db.study
-    careless = find_careless(votes, study.kind, study.fastest_seconds) | failed_checks(db)
+    careless = find_careless(votes, study.kind, study.fastest_seconds) | find_failed_checks(db)
     given: Any = records.assignments
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
-    seconds = active_seconds(records.answers, rule or Payment())
+    seconds = compute_active_seconds(records.answers, rule or Payment())
     of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
     judged = {judgement.name: judgement for judgement in standings.annotators}
     told: dict[str, tuple[float, str]] = {}
@@ -288,7 +288,7 @@ def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
     return "refused" if annotator.reasons else "admitted"
 
 
-def active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
+def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
     """Return how long each person was at work, in seconds.
 
     The time of an item is what the browser counted while its page was seen, changes included; where
@@ -305,7 +305,7 @@ def active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]
         >>> import pandas
         >>> answers = {"assignment_id": [1, 2], "person_id": 7, "given": 0, "state": "done"}
         >>> answers |= {"created": [90_000, 100_000], "seconds": [90.0, 60.0]}  # ten at most
-        >>> active_seconds(pandas.DataFrame(answers), Payment())
+        >>> compute_active_seconds(pandas.DataFrame(answers), Payment())
         {7: 100.0}
     """
     parts = {"id": "last", "person_id": "first", "given": "first", "created": "last"}

@@ -17,16 +17,15 @@ from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
     Records,
+    describe_people,
     list_dues,
-    people_rows,
+    make_votes_table,
     read_records,
-    votes_table,
 )
 from pqpp_annotation.protocol.admission import Standings, build_options, judge_people
 from pqpp_annotation.store.items import count_items
-from pqpp_annotation.store.people import refuse_by_rules, verdicts
+from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
 from pqpp_annotation.store.tables import (
-    Adjudication,
     Answer,
     Assignment,
     Event,
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
     import pandas
 
 
+DISPUTES = 500
+
+
 @dataclass(frozen=True)
 class Dispute:
     """An item on which people disagree.
@@ -50,23 +52,17 @@ class Dispute:
         item: Its id.
         disagreement: Of its most disputed image: how far two votes on it are apart on the average,
             over the range of the labels; on a nominal scale the share of pairs that differ.
-        image: The name of that image; "" where the answers are about the item.
-        votes: How many votes that image has.
         labels: Label to how many of them have it, the lowest first.
-        is_decided: Whether the owner has decided.
     """
 
     item: int
     prompt_id: str
     prompt: str
     disagreement: float
-    image: str
-    votes: int
     labels: Mapping[float, int]
-    is_decided: bool
 
 
-def disagreements(
+def compute_disagreements(
     unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
 ) -> np.ndarray:
     """Return how far two votes on one unit are apart on the average.
@@ -81,7 +77,8 @@ def disagreements(
         float64 (units,), NaN where there are not two votes.
 
     Example:
-        >>> disagreements(np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0]), 2).tolist()
+        >>> unit, value = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0])
+        >>> compute_disagreements(unit, value, 2).tolist()
         [2.0, nan]
     """
     values, code = np.unique(value, return_inverse=True)
@@ -95,9 +92,7 @@ def disagreements(
         return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
 
 
-def rank_disputes(
-    db: Transaction, standings: Standings, rows: pandas.DataFrame, limit: int | None = None
-) -> list[Dispute]:
+def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]:
     """Return the items with two votes or more on an image, the most disputed first.
 
     The votes of people who are refused have no say: somebody who answers at random disagrees with
@@ -105,8 +100,7 @@ def rank_disputes(
 
     Args:
         standings: With the table of votes.
-        rows: Of the votes, as `votes_table` gives them.
-        limit: How many are returned; all if left out.
+        rows: Of the votes, as `make_votes_table` gives them.
     """
     votes = standings.votes
     if votes is None:
@@ -117,16 +111,14 @@ def rank_disputes(
     item, value, scale = votes.item[is_kept], votes.value[is_kept], votes.scale
     is_nominal = scale.level == "nominal"
     span = 1.0 if is_nominal else (scale.high - scale.low) or 1.0
-    units["apart"] = disagreements(item, value, len(units), is_nominal) / span
+    units["apart"] = compute_disagreements(item, value, len(units), is_nominal) / span
     worst = units[units["apart"] > 0].sort_values(
         ["apart", "item_id"], ascending=[False, True], kind="stable"
     )
-    worst = worst.drop_duplicates("item_id").iloc[:limit]  # each with its most disputed image
+    worst = worst.drop_duplicates("item_id").iloc[:DISPUTES]  # each with its most disputed image
     labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
     labels = labels.sort_index()
     worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
-    worst["votes"] = [sum(counts.values()) for counts in worst["labels"]]
-    worst["is_decided"] = worst["item_id"].isin(set(db.scalars(select(Adjudication.item_id))))
     worst = worst.rename(columns={"item_id": "item", "apart": "disagreement"})
     names = [field.name for field in fields(Dispute)]
     return [Dispute(*row) for row in worst[names].itertuples(index=False)]
@@ -134,7 +126,6 @@ def rank_disputes(
 
 DAY = 86_400_000
 _TEN_MINUTES = 600_000
-DISPUTES = 500
 _NOTICE = 15.0  # seconds between looks that answers start
 _REST = 4  # a look is taken again after so many times what it took, where much comes in
 
@@ -295,13 +286,12 @@ class StudyMonitor:
 
 def _key(db: Transaction) -> str:
     """Return what is another after every change that the owner sees, and every ten minutes."""
-    tables = (Answer, Event, Person, Item, Assignment, Adjudication)
+    tables = (Answer, Event, Person, Item, Assignment)
     states = select(Assignment.state, func.count()).group_by(Assignment.state)
     parts = [
         db.now() // _TEN_MINUTES,
         *(db.scalar(select(func.max(table.id))) for table in tables),
         *sorted(f"{state}{count}" for state, count in db.execute(states)),
-        db.scalar(select(func.count()).select_from(Adjudication)),
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
         db.scalar(select(StudyRow.paused)),
         db.scalar(select(StudyRow.message)),
@@ -315,9 +305,9 @@ def overview(db: Transaction, key: str) -> Overview:
     import pandas
 
     now, records = db.now(), read_records(db)
-    table, votes = votes_table(db, records)
-    standings = judge_people(table, build_options(db.study), verdicts(db))
-    people = people_rows(db, records, standings, votes)
+    table, votes = make_votes_table(db, records)
+    standings = judge_people(table, build_options(db.study), get_verdicts(db))
+    people = describe_people(db, records, standings, votes)
     progress, dues = _progress(db, records, people), list_dues(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
@@ -331,7 +321,7 @@ def overview(db: Transaction, key: str) -> Overview:
         standings=standings,
         people=people,
         dues=dues,
-        disputes=rank_disputes(db, standings, votes, DISPUTES),
+        disputes=rank_disputes(standings, votes),
         pace=_pace(records, people, progress, now),
         money=_money(db.study, people, dues, progress),
     )

@@ -1,8 +1,7 @@
 """The owner's pages, below /owner: nobody of another role sees any of them."""
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form
@@ -11,13 +10,13 @@ from fastapi.responses import Response
 from sqlalchemy import update
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.owner import adjudication
+from pqpp_annotation.owner import cases
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
-from pqpp_annotation.owner.overview import DISPUTES, Overview
+from pqpp_annotation.owner.overview import DISPUTES
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store import people
-from pqpp_annotation.store.access import get_links, make_links, revoke_link, server_url
-from pqpp_annotation.store.items import stored_image
+from pqpp_annotation.store.access import get_links, get_server_url, make_links, revoke_link
+from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
 from pqpp_annotation.web.site import Here, PageRequest, from_own_page
@@ -39,50 +38,42 @@ forms = APIRouter(dependencies=[Depends(from_own_page)])
 @pages.get("")
 def overview_page(visit: Here) -> Response:
     """Show the state of the study."""
-    return _live(visit, "overview", "", _charts)
+    return _render_live(visit, "overview", "")
 
 
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    more = {"message": people.message_to_all(visit.store)}
-    return _live(visit, "people", "/people", lambda visit, look: more)
+    message = people.get_message_to_all(visit.store)
+    return _render_live(visit, "people", "/people", message=message)
 
 
-def _live(
-    visit: PageRequest, page: str, tab: str, more: Callable[[PageRequest, Overview], dict[str, Any]]
-) -> Response:
+def _render_live(visit: PageRequest, page: str, tab: str, **more: Any) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
     look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
-    values: dict[str, Any] = {"look": look, "states": STATE_WORDS, "words": visit.site.words.label}
-    response = visit.render(f"owner/{page}{part}.html", tab=tab, **values, **more(visit, look))
+    label, left = visit.site.words.label, look.pace.days_left
+    response = visit.render(
+        f"owner/{page}{part}.html",
+        tab=tab,
+        look=look,
+        states=STATE_WORDS,
+        words=label,
+        labels=[(label(value), count) for value, count in look.labels.items()][:12],
+        left="" if left is None else span(left, visit.language.gettext),
+        **more,
+    )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
-
-
-def _charts(visit: PageRequest, look: Overview) -> dict[str, Any]:
-    has_group = any(row.kappa is not None for row in look.people)
-    judges = [row for row in look.people if row.role == "annotator"]
-    values = [row.kappa if has_group else row.agreement for row in judges]
-    tenths = Counter(math.floor(one * 10 + 1e-9) for one in values if one is not None)
-    labels = [(visit.site.words.label(label), count) for label, count in look.labels.items()]
-    left = look.pace.days_left
-    return {
-        "has_group": has_group,
-        "kappas": [(f"{n / 10:.1f}", tenths[n]) for n in sorted(tenths)],
-        "labels": labels if len(labels) <= 12 else [],
-        "left": "" if left is None else span(left, visit.language.gettext),
-    }
 
 
 @pages.get("/items")
 def disputes_page(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
     disputes = visit.site.watch.get_overview().disputes
-    reports = {(row["item"], row["person"]) for row in adjudication.list_events(visit.store)}
+    reports = {(row["item"], row["person"]) for row in cases.list_events(visit.store)}
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
     return visit.render(
@@ -100,23 +91,13 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
     """Show an item with what everybody said of it."""
-    case = adjudication.get_case(visit.store, item)
+    case = cases.get_case(visit.store, item)
     return visit.render(
         "owner/item.html",
         tab="/items",
         case=case,
-        choices=[adjudication.list_choices(visit.study, part) for part in case.parts],
         said=visit.site.words.value,
     )
-
-
-@forms.post("/items/{item}")
-def decide_on_item(visit: Here, item: int, image: FormText = "", choice: FormText = "") -> Response:
-    """Keep what the owner decides."""
-    adjudication.decide(
-        visit.store, adjudication.get_case(visit.store, item), visit.person().id, image, choice
-    )
-    return visit.redirect(f"/owner/items/{item}")
 
 
 @pages.get("/images/{sha256}")
@@ -124,7 +105,7 @@ def image_of_item(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """Send an image as people see it; its hash is looked up, so no path comes from a request."""
-    return send_image(visit, stored_image(visit.store, sha256))
+    return send_image(visit, get_stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")
@@ -134,7 +115,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
         raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
-    answers, count = adjudication.list_answers(visit.store, person, page, _A_PAGE)
+    answers, count = cases.list_answers(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
         tab="/people",
@@ -144,7 +125,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
         page=page,
         pages=count,
         states=STATE_WORDS,
-        message=people.person_by_id(visit.store, person).message,
+        message=people.get_person(visit.store, person).message,
         said=visit.site.words.value,
     )
 
@@ -181,7 +162,7 @@ def pause_study(visit: Here, pause: FormText) -> Response:
 @pages.get("/invitations")
 def invitations_page(visit: Here) -> Response:
     """Show the links."""
-    return _links(visit, [])
+    return _render_links(visit, [])
 
 
 @forms.post("/invitations")
@@ -194,8 +175,8 @@ def invite(
 ) -> Response:
     """Make links, and show them this once."""
     links = make_links(visit.store, count, role, label.strip()[:80], days)
-    base = server_url(visit.store)
-    return _links(visit, [f"{base}/join/{token}" for token, _ in links])
+    base = get_server_url(visit.store)
+    return _render_links(visit, [f"{base}/join/{token}" for token, _ in links])
 
 
 @forms.post("/invitations/{invitation}/revoke")
@@ -205,7 +186,7 @@ def revoke_invitation(visit: Here, invitation: int) -> Response:
     return visit.redirect("/owner/invitations")
 
 
-def _links(visit: PageRequest, links: list[str]) -> Response:
+def _render_links(visit: PageRequest, links: list[str]) -> Response:
     names: dict[int | None, str] = {one.id: one.name for one in people.get_people(visit.store)}
     now, invitations = visit.store.clock(), reversed(get_links(visit.store))
     rows = [(link, link.state(now), names.get(link.person_id)) for link in invitations]
@@ -216,20 +197,20 @@ def _links(visit: PageRequest, links: list[str]) -> Response:
 def download_file(visit: Here, name: str) -> Response:
     """Give a table as a file."""
     if name == "record":
-        return _csv(visit, name, adjudication.list_events(visit.store))
+        return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
         raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
     visit.site.watch.get_overview(fresh=True)  # a file is kept
-    return _csv(visit, name, DOWNLOADS[name](visit.site.watch))
+    return _send_csv(visit, name, DOWNLOADS[name](visit.site.watch))
 
 
 @forms.post("/pay/{way}")
 def pay(visit: Here, way: Literal["prolific", "mturk", "hand"]) -> Response:
     """Count what is owed as paid, and give the file to pay it by."""
-    return _csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
+    return _send_csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
 
 
-def _csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
+def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
     from pqpp_files.write_table import table_text
 
     rows = list(table)

@@ -28,9 +28,9 @@ class Words:
         self._kind = study.kind
         self._names: dict[float, str] = {}
         if scale := study.kind.get_scale(study.task):
-            from pqpp_datasets.own_benchmark.votes.scales import named_scale
+            from pqpp_datasets.own_benchmark.votes.scales import get_scale_by_name
 
-            for word, value in named_scale(scale).words.items():
+            for word, value in get_scale_by_name(scale).words.items():
                 if not word.lstrip("-").isdigit():
                     self._names.setdefault(float(value), word.capitalize())
         labels: Any = study.task.get("labels") or {}

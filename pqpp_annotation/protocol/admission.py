@@ -17,11 +17,11 @@ import numpy as np
 from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
-from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, trusted_votes
+from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, select_trusted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
-from pqpp_datasets.own_benchmark.trust.figures import alpha
-from pqpp_datasets.own_benchmark.votes.scales import Scale, named_scale
+from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
+from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
 from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
 from pqpp_metrics.functional._votes import get_ac1
 
@@ -66,7 +66,7 @@ def build_options(study: Study) -> BuildOptions:
     return BuildOptions(reference_model=REFERENCE, best=study.best, **rules)
 
 
-def study_votes(
+def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
     """Lay votes out as the table of `pqpp build`; None where there is no row.
@@ -101,7 +101,7 @@ def study_votes(
         image_names=images,
         annotator_names=annotators,
         has_annotators=True,
-        scale=named_scale(name) if name else used,  # `pqpp build`'s, or the range
+        scale=get_scale_by_name(name) if name else used,  # `pqpp build`'s, or the range
         turned=votes["turned"].to_numpy(bool) if "left" in kind.answer.model_fields else None,
     )
 
@@ -112,7 +112,7 @@ def judge_people(
     """Decide who is admitted and which votes count.
 
     Args:
-        votes: As `study_votes` lays them out.
+        votes: As `to_study_votes` lays them out.
         options: With `min_kappa`, `min_reference_share`, `best` and `exclude`.
         verdicts: Name of whom the rules do not decide on, to the reason of refusal or "".
 
@@ -123,7 +123,7 @@ def judge_people(
         >>> table = table.assign(prompt_id="7", model="sdxl", image=["1", "2", "1", "2", "1"])
         >>> table = table.assign(label=[2, 0, 2, 0, 0], seconds=3.0, turned=False)
         >>> table["control"] = table["annotator"] == "member"
-        >>> votes = study_votes(table, get_task_kind("relevance"), {})
+        >>> votes = to_study_votes(table, get_task_kind("relevance"), {})
         >>> found = judge_people(votes, BuildOptions())
         >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
         [('anna', 1.0, False), ('bert', 0.0, True)]
@@ -136,9 +136,9 @@ def judge_people(
         verdict = (verdicts or {}).get(annotator.name)
         if verdict == "" or (verdict and not annotator.reasons):
             annotators[index] = replace(annotator, reasons=(verdict,) if verdict else ())
-    counted = trusted_votes(votes, annotators, options.best)
+    counted = select_trusted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
-    agreed = alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
+    agreed = compute_alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
     alike = -1.0
     if agreed == agreed and votes.scale.level != "interval":
         alike = get_ac1(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row, and_, bindparam, delete, func, select, update
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.people import add_person, check_role, find_person, person_by_id
+from pqpp_annotation.store.people import add_person, check_role, find_person, get_person
 from pqpp_annotation.store.tables import (
     Assignment,
     Attempt,
@@ -90,7 +90,7 @@ def redeem_link(
     """
     link = check_link(db, token)
     if link.person_id is not None:
-        return person_by_id(db, link.person_id)
+        return get_person(db, link.person_id)
     key = _get_outside_key(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
@@ -101,7 +101,7 @@ def redeem_link(
             select(Invitation.id).where(Invitation.person_id == known.id).limit(1)
         ):
             raise AnnotationError("this id came by another link; go on there", 403)
-        return _bound(known, browser)
+        return _bind_browser(known, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
         name = f"{link.role}-{secrets.token_hex(6)}"
@@ -109,7 +109,7 @@ def redeem_link(
     if not link.is_shared:
         link.person_id = person.id
         return person
-    return _bound(person, browser)
+    return _bind_browser(person, browser)
 
 
 @reads
@@ -125,7 +125,7 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
     return db.scalar(select(Person.id).where(key)) is not None
 
 
-def _bound(person: Person, browser: str) -> Person:
+def _bind_browser(person: Person, browser: str) -> Person:
     """Return a person whom this browser holds, or who is nobody's yet."""
     if not browser:
         raise AnnotationError("this link needs a browser that keeps cookies; allow them", 403)
@@ -172,7 +172,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
 
 
 @reads
-def server_url(db: Transaction) -> str:
+def get_server_url(db: Transaction) -> str:
     """Return the server's last known address; by default this machine."""
     return db.scalar(select(StudyRow.url)) or "http://127.0.0.1:8000"
 

@@ -111,7 +111,9 @@ def save_answer(
     )
     is_complete = len({*shown.answers, image_id}) >= len(image_ids)
     if assignment.state != "done" and not is_complete:
-        work.change_assignment(db, assignment.id, state="open", expires=work.reserved_until(db))
+        work.change_assignment(
+            db, assignment.id, state="open", expires=work.get_reservation_end(db)
+        )
     elif assignment.state != "done":
         work.change_assignment(db, assignment.id, state="done", finished=db.now())
         if person.role == "annotator" and person.reopened is None:
@@ -133,10 +135,10 @@ def get_votes(source: Store | Transaction) -> Iterator[Vote]:
     with nullcontext(source) if isinstance(source, Transaction) else source.reading() as db:
         read = db.connection().execute  # which makes no objects of the rows
         of_item = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
-        items, shown = _by_id(read(of_item)), defaultdict(list)
+        items, shown = _index_by_id(read(of_item)), defaultdict(list)
         of_image: Any = (ItemImage.id, ItemImage.item_id, ItemImage.image, SHOWN_MODEL)
         of_image = select(*of_image, *_FILE).join(Asset)
-        images = _by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
+        images = _index_by_id(read(of_image.order_by(ItemImage.item_id, ItemImage.position)))
         for image_id, image in images.items():
             shown[image.pop("item_id")].append((image["image"], image["model"], image_id))
         given = (Answer.value, Answer.seconds, Answer.created)
@@ -154,6 +156,6 @@ def get_votes(source: Store | Transaction) -> Iterator[Vote]:
             yield Vote(**items[item_id], **about, **answer, images=together)
 
 
-def _by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
+def _index_by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
     """Return rows by their `id`, which is taken out of them."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}

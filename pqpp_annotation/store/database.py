@@ -212,13 +212,13 @@ def create_store(
     """
     url = get_url(study.database, study.root)
     if url.get_backend_name() != "sqlite":
-        _fill(url, study, items, images)
+        _fill_database(url, study, items, images)
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
         raise AnnotationError(f"{path} is there already; name another database, or add by --add")
     with atomic_write(path, is_secret=True) as beside:
-        _fill(sqlite_url(beside), study, items, images)
+        _fill_database(sqlite_url(beside), study, items, images)
 
 
 def drop_store(study: Study) -> None:
@@ -237,7 +237,9 @@ def _is_abandoned(path: Path, study: Study) -> bool:
     return False
 
 
-def _fill(url: URL, study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage]) -> None:
+def _fill_database(
+    url: URL, study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage]
+) -> None:
     with closing(Store(make_engine(url), study)) as store:
         with store.writing(alone=True) as db:
             StudyTable.metadata.create_all(db.connection())

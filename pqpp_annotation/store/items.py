@@ -51,7 +51,7 @@ def count_items(db: Transaction) -> ItemCounts:
 
 
 @reads
-def stored_image(db: Transaction, sha256: str) -> Asset:
+def get_stored_image(db: Transaction, sha256: str) -> Asset:
     """Return what is kept of an image; its hash is the only way to it.
 
     Raises:

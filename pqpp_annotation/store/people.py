@@ -9,7 +9,6 @@ from sqlalchemy import delete, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import (
-    Adjudication,
     Answer,
     Assignment,
     Event,
@@ -68,7 +67,7 @@ def check_role(role: str) -> None:
 
 
 @reads
-def person_by_id(db: Transaction, person_id: int, lock: bool = False) -> Person:
+def get_person(db: Transaction, person_id: int, lock: bool = False) -> Person:
     """Return a person; locked, no other transaction writes it until this one ends.
 
     Raises:
@@ -93,9 +92,9 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
+def keep_first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
     """Keep a value under a name that has none yet, and return the one that is kept."""
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
 
@@ -106,7 +105,7 @@ def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
 
     Nothing is recorded if there was no text.
     """
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     if person.consented is None:
         person.consented = now = db.now()
         about = {"kind": "consented", "detail": {"text": text}}
@@ -127,21 +126,13 @@ def withdraw_person(
 
     Returns:
         What is kept apart, to pay by and to know who comes again; None if there is nothing.
-
-    Raises:
-        AnnotationError: An owner who has decided on items is to be deleted.
     """
     now = db.now()
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     if person.withdrawn is not None:
         return None
     own = Assignment.person_id == person_id
     if mode == "delete":
-        decided = select(Adjudication.id).where(Adjudication.person_id == person_id).limit(1)
-        if db.scalar(decided):
-            raise AnnotationError(
-                "an owner who has decided on items cannot be deleted; use anonymous"
-            )
         if person.role == "annotator" and person.reopened is None:
             _change_counts(db, person, -1)
         of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
@@ -191,7 +182,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     Raises:
         AnnotationError: The decision is another, or the person is no annotator.
     """
-    person = person_by_id(db, person_id, lock=True)
+    person = get_person(db, person_id, lock=True)
     if decision not in DECISIONS:
         raise AnnotationError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
     if decision == "sign-out":
@@ -238,7 +229,7 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
 
 
 @reads
-def verdicts(db: Transaction) -> dict[str, str]:
+def get_verdicts(db: Transaction) -> dict[str, str]:
     """Return whose votes the rules do not decide on: a name to the reason of refusal, "" for none.
 
     Whose places are open again stays refused, as others do what the person did.
@@ -247,11 +238,11 @@ def verdicts(db: Transaction) -> dict[str, str]:
     reasons = {"accept": "", "refuse": Reason("refused by the owner")}
     reopened = Reason("the places were opened to others")
     decided = {person.name: reasons.get(person.verdict, reopened) for person in db.scalars(query)}
-    return failed_checks(db) | decided
+    return find_failed_checks(db) | decided
 
 
 @reads
-def failed_checks(db: Transaction) -> dict[str, Reason]:
+def find_failed_checks(db: Transaction) -> dict[str, Reason]:
     """Return who gave more wrong answers to checks than the study allows, and what to say of it."""
     about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
@@ -281,13 +272,13 @@ def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
     fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
     if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
         raise AnnotationError("survey: an answer is missing, too long, or none of the choices", 409)
-    person_by_id(db, person_id, lock=True)
-    if not survey_of(db, person_id):
+    get_person(db, person_id, lock=True)
+    if not get_survey(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
 
 
 @reads
-def survey_of(db: Transaction, person_id: int) -> Mapping[str, str]:
+def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
     """Return a person's answers to the survey; {} before they are given."""
     own = (Event.person_id == person_id) & (Event.kind == "surveyed")
     return db.scalar(select(Event.detail).where(own)) or {}
@@ -311,7 +302,7 @@ def _change_counts(db: Transaction, person: Person, change: int) -> None:
 
 
 @reads
-def message_to_all(db: Transaction) -> str:
+def get_message_to_all(db: Transaction) -> str:
     """Return what the owner says to everybody; "" for nothing."""
     return db.scalar(select(StudyRow.message)) or ""
 
@@ -329,4 +320,4 @@ def send_message(db: Transaction, message: str, person_id: int | None = None) ->
     if person_id is None:
         db.execute(update(StudyRow).values(message=message))
     else:
-        person_by_id(db, person_id, lock=True).message = message
+        get_person(db, person_id, lock=True).message = message

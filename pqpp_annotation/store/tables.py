@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 4
+VERSION = 5
 """Of the tables; a change of them is another."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
@@ -271,19 +271,6 @@ class Answer(StudyTable):
     seconds: Mapped[float] = mapped_column(default=0.0)
     created: Mapped[Large]
     current: Mapped[bool] = mapped_column(default=True)
-
-
-class Adjudication(StudyTable):
-    """What the owner decided where people disagree; stands beside the votes, replaces none."""
-
-    __tablename__ = "adjudication"
-    __table_args__ = (UniqueConstraint("item_id", "item_image_id"),)
-    id: Mapped[Key]
-    item_id: Mapped[OfItem]
-    item_image_id: Mapped[OfImage | None]
-    person_id: Mapped[OfPerson]
-    value: Mapped[dict[str, Any]]
-    created: Mapped[Large]
 
 
 class Event(StudyTable):

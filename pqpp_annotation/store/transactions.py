@@ -128,7 +128,7 @@ class Store:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Give a transaction whose reads all see one state."""
-        with self._telling(), Transaction(self, self._reader) as db:
+        with self._explain_errors(), Transaction(self, self._reader) as db:
             yield db
 
     @contextlib.contextmanager
@@ -140,7 +140,13 @@ class Store:
                 writes at a time, it is always so.
         """
         first = self._alone if alone else contextlib.nullcontext()
-        with self._telling(), first, self._turn, Transaction(self, self._writer) as db, db.begin():
+        with (
+            self._explain_errors(),
+            first,
+            self._turn,
+            Transaction(self, self._writer) as db,
+            db.begin(),
+        ):
             if alone:
                 db.be_alone()
             yield db
@@ -172,7 +178,7 @@ class Store:
         self.engine.dispose()
 
     @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Turn what a database says into one line that tells what to do."""
         try:
             with naming(self.name):
@@ -203,7 +209,7 @@ Step = Callable[Concatenate[Transaction, Arguments], Result]
 Function = Callable[Concatenate[Store | Transaction, Arguments], Result]
 
 
-def _joining(
+def _run_in_transaction(
     begin: Callable[[Store], AbstractContextManager[Transaction]],
 ) -> Callable[[Step[Arguments, Result]], Function[Arguments, Result]]:
     def joining(step: Step[Arguments, Result]) -> Function[Arguments, Result]:
@@ -221,6 +227,6 @@ def _joining(
     return joining
 
 
-reads = _joining(Store.reading)
-writes = _joining(Store.writing)
-writes_alone = _joining(lambda store: store.writing(alone=True))
+reads = _run_in_transaction(Store.reading)
+writes = _run_in_transaction(Store.writing)
+writes_alone = _run_in_transaction(lambda store: store.writing(alone=True))

@@ -10,7 +10,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
 from pqpp_annotation.protocol.order import is_control, shuffle
 from pqpp_annotation.store.items import count_items
-from pqpp_annotation.store.people import person_by_id
+from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import (
     Answer,
     Asset,
@@ -57,7 +57,7 @@ def get_allowed_person(db: Transaction, person_id: int) -> Person:
     Raises:
         AnnotationError: The person has withdrawn, or has not consented.
     """
-    person = person_by_id(db, person_id)
+    person = get_person(db, person_id)
     if person.withdrawn is not None:
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
     if db.study.consent and person.consented is None:
@@ -131,7 +131,7 @@ def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[st
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
-def reserved_until(db: Transaction) -> int:
+def get_reservation_end(db: Transaction) -> int:
     """Return when a reservation that is made now ends."""
     return db.now() + int(db.study.reservation_minutes * MINUTE)
 
@@ -173,7 +173,7 @@ class TrainingState:
 @reads
 def get_training(db: Transaction, person_id: int) -> TrainingState:
     """Return how far a person is in the training round; control members and owners have none."""
-    person = person_by_id(db, person_id)
+    person = get_person(db, person_id)
     there = len(db.order(person_id, "training"))
     total = _items_of_try(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
@@ -205,7 +205,7 @@ def is_told(study: Study, purpose: str) -> bool:
 
 
 @reads
-def training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
+def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
     """Say whether a training item or a check was answered rightly, and what is right.
 
     Returns:
@@ -407,7 +407,7 @@ def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
 @reads
 def get_progress(db: Transaction, person_id: int) -> PersonProgress:
     """Return the progress of a person and of the study."""
-    person, items = person_by_id(db, person_id), count_items(db)
+    person, items = get_person(db, person_id), count_items(db)
     places = db.study.people_per_item
     done, skipped, controls, work = db.run(_PROGRESS, person=person_id, places=places).one()
     left = {
@@ -426,7 +426,7 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
 @reads
 def next_step(db: Transaction, person_id: int) -> NextStep:
     """Return whether a person gets another item, or why not; reserves nothing."""
-    person, now = person_by_id(db, person_id), db.now()
+    person, now = get_person(db, person_id), db.now()
     training = get_training(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
         return NextStep("screened_out")
@@ -477,7 +477,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
             return assignment
         purpose = get_content(db, assignment.item_id)[0].purpose
         if purpose != "work" or is_free(db, person, assignment):
-            change_assignment(db, assignment.id, expires=reserved_until(db))
+            change_assignment(db, assignment.id, expires=get_reservation_end(db))
             return assignment
         change_assignment(db, assignment.id, state="expired")
     if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
@@ -525,7 +525,7 @@ def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
         "position": 0 if last is None else last + 1,
         "state": "open",
         "created": db.now(),
-        "expires": reserved_until(db),
+        "expires": get_reservation_end(db),
     }
     if known is not None:  # it had expired, or was skipped, and its place is free again
         return db.run(_AGAIN, assignment=known, **columns).one()

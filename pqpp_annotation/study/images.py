@@ -54,7 +54,7 @@ class CheckedImage:
     frame: list[float]
 
 
-def blind_copy(
+def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
     """Return what is known of an image, and its copy as people see it; or what is wrong with it.
@@ -68,7 +68,7 @@ def blind_copy(
         fit: `pad` shows the whole image with grey bars, `crop` the middle that fills the canvas.
 
     Example:
-        >>> blind_copy(b"<svg/>", "a.svg")
+        >>> make_blind_copy(b"<svg/>", "a.svg")
         'it is not an image in PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
@@ -125,7 +125,7 @@ def _in_srgb(image: Image, content: bytes) -> Image:
         try:
             own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
-            if mode == "L" and _difference(image, image.convert("L").convert("RGB")):
+            if mode == "L" and _measure_difference(image, image.convert("L").convert("RGB")):
                 return image  # in colour: it is another file's profile
             stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- it was read above
             if mode == "CMYK" != stored:
@@ -135,7 +135,10 @@ def _in_srgb(image: Image, content: bytes) -> Image:
             colours = bytes(n for red in steps for green in steps for blue in steps
                             for n in (red, green, blue))  # fmt: skip
             some = images.frombytes("RGB", (len(steps) ** 2, len(steps)), colours)
-            if mode == "RGB" and _difference(some, ImageCms.applyTransform(some, transform)) <= 1:
+            if (
+                mode == "RGB"
+                and _measure_difference(some, ImageCms.applyTransform(some, transform)) <= 1
+            ):
                 return image
             return ImageCms.applyTransform(
                 image if mode == "RGB" else open_image(content, mode), transform
@@ -151,7 +154,7 @@ def _in_srgb(image: Image, content: bytes) -> Image:
     return image.point([round(255 * level) for level in levels] * 3)
 
 
-def _difference(first: Image, second: Image) -> int:
+def _measure_difference(first: Image, second: Image) -> int:
     from PIL import ImageChops
 
     extrema = ImageChops.difference(first, second).getextrema()
@@ -268,7 +271,7 @@ def _check(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
     """Copy an image, and return its record, or what is wrong with it."""
-    found = blind_copy(content, location, study.image_size, study.fit)
+    found = make_blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found
     image, copy = found

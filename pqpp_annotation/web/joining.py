@@ -43,7 +43,7 @@ pages = APIRouter(dependencies=[Depends(refuse_plain)])
 forms = APIRouter(dependencies=[Depends(from_own_page)])
 
 
-def _link(visit: Here, token: str) -> Invitation:
+def _get_link(visit: Here, token: str) -> Invitation:
     """Return a link that can be followed; whoever tries many wrong ones waits, and nobody else.
 
     A right link is never refused for the wrong ones that others tried from the same address.
@@ -52,11 +52,11 @@ def _link(visit: Here, token: str) -> Invitation:
         return check_link(visit.store, token)
     except AnnotationError as error:
         if error.status == 403:
-            _count(visit, visit.site.bad_links, visit.address)
+            _count_attempt(visit, visit.site.bad_links, visit.address)
         raise
 
 
-def _count(visit: Here, limit: Limit, *keys: str) -> None:
+def _count_attempt(visit: Here, limit: Limit, *keys: str) -> None:
     """Count an attempt; one too many is refused, and told when to come back."""
     if wait := limit.take(*keys):
         minutes = -(-wait // 60)
@@ -72,7 +72,7 @@ def _count(visit: Here, limit: Limit, *keys: str) -> None:
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
-    link = _link(visit, token)
+    link = _get_link(visit, token)
     has_joined(visit.store, link, ids.as_dict())  # or is told that the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
     return visit.mark_browser(page)
@@ -82,9 +82,9 @@ def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query(
 def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
     """Sign in by a link."""
     visit.check_csrf(form.csrf)
-    link, ids = _link(visit, token), form.as_dict()
+    link, ids = _get_link(visit, token), form.as_dict()
     if link.is_shared and not has_joined(visit.store, link, ids):
-        _count(visit, visit.site.new_people, str(link.id), visit.address)
+        _count_attempt(visit, visit.site.new_people, str(link.id), visit.address)
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
         save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))

@@ -26,7 +26,7 @@ from uvicorn.supervisors import Multiprocess
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
-from pqpp_annotation.store.access import get_links, keep_url, server_url
+from pqpp_annotation.store.access import get_links, get_server_url, keep_url
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
@@ -211,12 +211,12 @@ def serve(
         place = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
         address = f"{scheme}://{place}:{port}{root}"
-        before = server_url(store)
+        before = get_server_url(store)
         known = urlsplit(before).hostname
         if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
             keep_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
-        if (now := server_url(store)) != before and get_links(store):
+        if (now := get_server_url(store)) != before and get_links(store):
             sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
         if workers == 1:
             uvicorn.Server(config).run(sockets=[listener])

@@ -135,7 +135,7 @@ class PageRequest:
         }
         about |= {"language": texts, "gettext": texts.gettext, "ngettext": texts.ngettext}
         html = page.render(**about, **values)
-        return self._keeping(HTMLResponse(html, status), self.session)
+        return self._set_cookie(HTMLResponse(html, status), self.session)
 
     def redirect(self, path: str) -> Response:
         """Redirect the browser to a page of the study."""
@@ -150,7 +150,7 @@ class PageRequest:
         """Start a session of a person, by a link, and go to a page."""
         self.leave()
         start_session(self.store, self.session, person.id, invitation_id)
-        return self._keeping(self.redirect(path), self.session)
+        return self._set_cookie(self.redirect(path), self.session)
 
     def leave(self) -> None:
         """End the session, here and wherever else its cookie is, and begin one of nobody."""
@@ -165,10 +165,10 @@ class PageRequest:
     def mark_browser(self, response: Response) -> Response:
         """Let the browser keep a name of its own from now on, by which it is known again."""
         if not self.browser():
-            self._keeping(response, self.site.sessions.fresh(), "-browser")
+            self._set_cookie(response, self.site.sessions.fresh(), "-browser")
         return response
 
-    def _keeping(self, response: Response, visit: str, more: str = "") -> Response:
+    def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
         """Set a cookie; it never goes unencrypted over a network unless that was allowed."""
         response.set_cookie(
             f"{self._cookie}{more}",

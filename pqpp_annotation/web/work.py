@@ -12,7 +12,7 @@ from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import keep_survey, message_to_all, survey_of
+from pqpp_annotation.store.people import get_message_to_all, get_survey, keep_survey
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.web.site import Here, from_own_page
@@ -50,7 +50,7 @@ def work_page(visit: Here, assignment: int | None = None) -> Response:
             state=_state(visit, db, person, shown),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
-            messages=[*filter(None, (message_to_all(db), person.message))],
+            messages=[*filter(None, (get_message_to_all(db), person.message))],
         )
 
 
@@ -94,7 +94,7 @@ def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
     person = visit.worker()
     shown = work.get_item(visit.store, person.id, assignment)
-    is_right, expected = work.training_feedback(visit.store, person.id, assignment)
+    is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
     training = work.get_training(visit.store, person.id)
     return {
         "is_right": is_right,
@@ -156,7 +156,7 @@ def thanks_page(visit: Here) -> Response:
     way = work.next_step(visit.store, person.id)
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
-    if out == "complete" and visit.study.survey and not survey_of(visit.store, person.id):
+    if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
         return visit.render("survey.html")
     finish = get_finish(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)

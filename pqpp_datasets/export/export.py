@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pqpp_datasets.benchmark import LICENCES, size_category
+from pqpp_datasets.benchmark import LICENCES, get_size_category
 from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_hub.card import render_card
@@ -92,7 +92,7 @@ def export_card(
         licence_name=benchmark.licence,
         **{name: getattr(benchmark, name) for name in ("citation", "homepage", "images")},
         tasks=list(benchmark.tasks),
-        sizes=[size_category(sum(split["rows"] for own in configs.values() for split in own))],
+        sizes=[get_size_category(sum(split["rows"] for own in configs.values() for split in own))],
         annotators=list(benchmark.annotators),
         releases=releases,
         options=dict(options),

@@ -145,7 +145,7 @@ def write_tasks(
         (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
 
 
-def card_data(folder: Path) -> dict[str, Any]:
+def read_card(folder: Path) -> dict[str, Any]:
     r"""Return what the YAML at the head of a folder's card says; nothing where there is none.
 
     Raises:
@@ -155,7 +155,7 @@ def card_data(folder: Path) -> dict[str, Any]:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / CARD).write_text("---\nlicense: mit\n---\n# Mine\n")
-        >>> card_data(folder)
+        >>> read_card(folder)
         {'license': 'mit'}
     """
     path = folder / CARD
@@ -191,7 +191,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
     if wrong:
         raise BenchmarkError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
-    if not card_data(folder).get("license"):
+    if not read_card(folder).get("license"):
         remedy = "build it again with --license KEY, like cc-by-4.0"
         raise BenchmarkError(f"{folder}: its card names no licence; {remedy}")
     files = {name: folder / name for name in names}

@@ -133,7 +133,7 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
 
-def trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
+def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
     """Return which votes count: of admitted annotators, of generated images, the best three.
 
     A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in

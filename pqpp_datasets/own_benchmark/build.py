@@ -19,9 +19,9 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
     as_preferences,
     score_preferences,
 )
-from pqpp_datasets.own_benchmark.votes.scales import label_values, scale_of_votes
+from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
-from pqpp_datasets.target_columns import Target, exact_mean, to_targets, with_targets
+from pqpp_datasets.target_columns import Target, describe_targets, exact_mean, to_targets
 from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
@@ -81,7 +81,6 @@ def build_benchmark(
     options: BuildOptions | None = None,
     preferences: str | Path | Sequence[str | Path] | None = None,
     rankings: str | Path | Sequence[str | Path] | None = None,
-    progress: bool = False,
 ) -> Outcome:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
@@ -100,7 +99,6 @@ def build_benchmark(
             them, or the chosen model's name.
         rankings: The rank of each model's image of a prompt, 1 for the best; read as the
             preferences between all pairs.
-        progress: Show progress bars on standard error.
 
     Raises:
         BenchmarkError: If there is no input, a file is invalid, or no target has a value.
@@ -123,7 +121,7 @@ def build_benchmark(
     if {"preferences", "rankings"} <= files.keys():
         raise BenchmarkError("preferences and rankings both give targets called rate; build one")
     paths = [path for some in files.values() for _, path in some]
-    prompts, generation, retrieval, preferred = _score_prompts(files, options, progress)
+    prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_ids(prompts)
     split_of = assign_splits(prompts, options.fractions, options.seed)
     scores: dict[str, dict[str, np.ndarray]] = {}
@@ -164,7 +162,7 @@ def build_benchmark(
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
-    table = with_targets(table, list(targets), split_rule(options.fractions, options.seed))
+    table = describe_targets(table, list(targets), split_rule(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
         f"the split {name} is empty: {share:g} of {(split_of != '').sum()} prompts"
@@ -198,11 +196,9 @@ def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) 
 
 
 def _score_prompts(
-    files: Mapping[str, Files], options: BuildOptions, progress: bool
+    files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
     """Read files, number their prompts, and score these by each kind of file."""
-    from tqdm import tqdm
-
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # what another tool wrote says of what kind it is
@@ -219,19 +215,17 @@ def _score_prompts(
             options = replace(options, scale=foreign[0].scale)
     elif is_free and "rank" in options.get_columns("judgments"):
         opened["rankings"] = opened.pop("judgments")
-    shown: dict[str, Any] = {"unit": "kind", "leave": False, "disable": not progress}
-    reading = tqdm(opened.items(), desc="reading", **shown)
-    tables = {kind: read_long(kind, paths, options) for kind, paths in reading}
+    tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
     if "rankings" in tables:
         tables["preferences"] = as_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None
-    for kind in tqdm(list(tables), desc="scoring", **shown):
+    for kind in list(tables):
         if kind == "judgments":
             table = tables.pop(kind)
-            scale = scale_of_votes(table, options)
-            labels = label_values(table, "label", scale, options.blank)
+            scale = find_scale(table, options)
+            labels = parse_labels(table, "label", scale, options.blank)
             generation = score_votes(to_votes(table, scale, labels, options), len(prompts), options)
         elif kind == "runs":
             retrieval = score_runs(tables[kind], tables["relevance"], len(prompts), options)

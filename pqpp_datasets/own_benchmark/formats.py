@@ -162,7 +162,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     if "human_preference" in names:
         return FlatRows("preferences", person, _pairs(records, path))
     if "rank" in names:
-        return FlatRows("rankings", person, _ranked_images(records, "rank", path))
+        return FlatRows("rankings", person, _rank_images(records, "rank", path))
     raise BenchmarkError(f"{path}: no column human_preference, rank or path1 of HPD")
 
 
@@ -187,7 +187,7 @@ def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
                 yield {**record, "image_a": image, "image_b": other, "choice": word}
 
 
-def _ranked_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
+def _rank_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
     for record in records:
         for image, rank in _pair_judgments(record, record.get(column) or [], path):
             yield {**record, "image": image, "rank": rank}
@@ -202,7 +202,7 @@ def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     """
     if any("generations" in record for record in records):
         called = {"image": "image", "rank": "rank"}
-        return FlatRows("rankings", called, _ranked_images(records, "ranking", path))
+        return FlatRows("rankings", called, _rank_images(records, "ranking", path))
     called = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
     return FlatRows("judgments", called, records, scale="1..7")
 
@@ -256,7 +256,9 @@ def _answers(annotation: Record, questions: dict[str, str], data: Record) -> dic
             # A text is an answer where it is asked for, and no question of its own.
             if key != "text":
                 questions.setdefault(name, _LABEL_STUDIO_ROLES[key])
-            answers[name] = _ranking(value[key], data) if key == "ranker" else _single(value[key])
+            answers[name] = (
+                _ranking(value[key], data) if key == "ranker" else _unwrap_single(value[key])
+            )
     return answers
 
 
@@ -268,15 +270,15 @@ def _minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
             value = record[name]
             if isinstance(value, str) and value.startswith(("[", "{")):
                 value = parse_json(value, f"{name} {value:.40}", BenchmarkError)
-            value = _single(value)
+            value = _unwrap_single(value)
             inner = value if isinstance(value, dict) else {}
             key = next((key for key in _LABEL_STUDIO_ROLES if key in inner), None)
             questions.setdefault(name, _LABEL_STUDIO_ROLES[key] if key else "label")
-            row[name] = _single(inner[key]) if key else value
+            row[name] = _unwrap_single(inner[key]) if key else value
     return row
 
 
-def _single(value: Any) -> Any:
+def _unwrap_single(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 

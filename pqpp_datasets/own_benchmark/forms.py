@@ -21,12 +21,12 @@ from pqpp_datasets.own_benchmark.formats import (
     FlatRows,
     find_roles,
 )
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, one_text
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, repeat_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import (
     SCALES,
-    label_values,
-    scale_of_votes,
+    find_scale,
+    parse_labels,
     to_key,
 )
 from pqpp_datasets.prompt_text import fold_text
@@ -37,7 +37,7 @@ from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
 
-_NUMBERS = ("seconds", "deviation", "score")
+_NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
@@ -212,7 +212,7 @@ def read_long(
         table.rows = rows = rows[kept].reset_index(drop=True)
         rows["annotator"] = rows["annotator"].cat.remove_unused_categories()
     if kind == "judgments" and "image" not in rows:
-        rows["image"] = one_text("", len(rows))
+        rows["image"] = repeat_text("", len(rows))
         note = "no column; all votes on a prompt and a model count as votes on one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
@@ -270,7 +270,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         needed = [role for role in needed if role not in given]
         table = _read_table(path, kind, needed, options, given)
     if model is not None:
-        table.rows["model"] = one_text(model, len(table.rows))
+        table.rows["model"] = repeat_text(model, len(table.rows))
     for side in sides:
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
@@ -404,7 +404,7 @@ def _refuse_columns(
     for role in filter(table.rows.__contains__, _NUMBERS):
         table.values(role, to_number, "a finite number is allowed")
     if kind == "judgments" and "label" in table.rows:
-        label_values(table, "label", scale_of_votes(table, options), options.blank)
+        parse_labels(table, "label", find_scale(table, options), options.blank)
     table.raise_faults()
 
 

@@ -11,7 +11,7 @@ majority   hbpp    PQPP's two levels, section 3.1: the side, somewhat relevant (
 mean       rating  the mean of the votes
 median     rating  the median of the votes; of an even number the mean of the middle two
 mos        score   the mean opinion score after z-scores for each annotator, see
-                   `z_scores`; 0 is the mean of the annotators' votes
+                   `to_z_scores`; 0 is the mean of the annotators' votes
 positive   rate    the share of votes that the scale calls positive
 ========== ======= ===================================================================
 
@@ -27,7 +27,12 @@ import numpy as np
 import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.admission import Annotator, depths, judge_annotators, trusted_votes
+from pqpp_datasets.own_benchmark.admission import (
+    Annotator,
+    depths,
+    judge_annotators,
+    select_trusted_votes,
+)
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import make_parser
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
@@ -35,7 +40,7 @@ from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import Trust, measure_trust
 from pqpp_datasets.own_benchmark.votes.scales import Scale
-from pqpp_datasets.own_benchmark.votes.votes import Votes, require_once
+from pqpp_datasets.own_benchmark.votes.votes import Votes, refuse_repeats
 
 _DIGITS = 12  # so that equal scores are equal, whatever the order of the sums
 RELEVANCE: dict[str, int] = WORDS["relevance"]
@@ -86,9 +91,9 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
     agreements = get_agreements(votes)
     annotators = judge_annotators(votes, agreements, options)
-    counted = trusted_votes(votes, annotators, options.best)
+    counted = select_trusted_votes(votes, annotators, options.best)
     rule, scale, values = choose_aggregate(votes, options), votes.scale, votes.value[counted]
-    scored = z_scores(values, votes.annotator[counted]) if rule == "mos" else values
+    scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
     depth = depths(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
@@ -153,7 +158,7 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
     return rule
 
 
-def z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
+def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
     """Return votes as z-scores for each annotator, NaN for one who does not vary.
 
     From each vote the mean of all votes of its annotator is taken off, and the rest divided by
@@ -167,7 +172,7 @@ def z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
         annotator: Whole numbers (votes,).
 
     Example:
-        >>> z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
+        >>> to_z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
         [-0.7071, 0.7071, nan, nan]
     """
     count = np.bincount(annotator)
@@ -234,9 +239,9 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 
-    require_once(run, run.rows[[NUMBER, "model", "image"]], "this result")
+    refuse_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
-    require_once(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
+    refuse_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
     positive = vote.values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()

@@ -23,7 +23,7 @@ _ROWS_OF_BYTES = 100
 Splits = dict[str, Iterator[pa.Table]]
 
 
-def judged_by_votes(built: Outcome) -> pd.DataFrame:
+def list_voted_images(built: Outcome) -> pd.DataFrame:
     """Return the images that votes were given on; a score is that of the build's rule.
 
     Returns:
@@ -41,8 +41,8 @@ def judged_by_votes(built: Outcome) -> pd.DataFrame:
     return pd.DataFrame({**columns, "score": built.generation.image_scores, "votes": counts})
 
 
-def judged_by_pairs(built: Outcome) -> pd.DataFrame | None:
-    """Return the images that were compared as `judged_by_votes`, None where nothing names them.
+def list_compared_images(built: Outcome) -> pd.DataFrame | None:
+    """Return the images that were compared as `list_voted_images`, None where nothing names them.
 
     A score is the share of an image's comparisons that it won, ties half.
     """

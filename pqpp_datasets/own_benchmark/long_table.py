@@ -50,7 +50,7 @@ class LongTable:
     ) -> Self:
         """Return the columns of a file as a table; `row` says which rows of it they are."""
         rows = pd.DataFrame(columns)
-        rows[FILE] = one_text(str(path), len(rows))
+        rows[FILE] = repeat_text(str(path), len(rows))
         rows[ROW] = np.arange(len(rows)) if row is None else row
         return cls(rows, str(path), named or {})
 
@@ -186,6 +186,6 @@ def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
     return pd.Categorical.from_codes(indices[codes], pd.Index(names, dtype=object))
 
 
-def one_text(text: str, rows: int) -> Any:
+def repeat_text(text: str, rows: int) -> Any:
     """Return a column that has one text in all rows."""
     return map_texts(np.zeros(rows, np.int8), [text])

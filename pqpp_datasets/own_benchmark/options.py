@@ -14,7 +14,7 @@ from pqpp_files.foreign.json_values import read_json
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
-    *("image", "model", "annotator", "label", "control", "seconds", "score", "deviation"),
+    *("image", "model", "annotator", "label", "control", "seconds", "score"),
     *("model_a", "model_b", "image_a", "image_b", "left", "choice", "rank"),
 )
 
@@ -79,7 +79,7 @@ class BuildOptions:
             `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`; a guess stands in
             `Built.notes`.
         labels: Labels of your own: `labels` (label to value), `positive` and `missing` (lists). A
-            YAML file, or label to value as JSON, in place of `scale`; see `scale_of_map`.
+            YAML file, or label to value as JSON, in place of `scale`; see `read_scale`.
         aggregate: What an image's votes become (default: majority for pqpp, positive for yes-no,
             else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
         missing: Labels that stand for no vote, like -1. Such votes are left out and counted.

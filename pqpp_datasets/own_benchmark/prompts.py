@@ -45,7 +45,7 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
 
 
 def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
-    """Return the split of each prompt, as `stratified_split` deals them out by source.
+    """Return the split of each prompt, as `split_by_stratum` deals them out by source.
 
     A prompt goes by the user's own id, else by source and text: an id that is made here counts
     the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
@@ -57,7 +57,7 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
     spelled = prompts["prompt"].map(normalise)
     first = prompts.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
     first = first[first["prompt"] != ""].drop_duplicates("spelled")
-    dealt = stratified_split(first["own"].tolist(), first["source"].tolist(), fractions, seed)
+    dealt = split_by_stratum(first["own"].tolist(), first["source"].tolist(), fractions, seed)
     split_of = spelled.map(dict(zip(first["spelled"], dealt, strict=True)))
     return split_of.where(prompts["prompt"] != "", "").to_numpy()
 
@@ -143,7 +143,7 @@ def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable])
     return cells.where(cells != "", only.fillna(nothing))
 
 
-def stratified_split(
+def split_by_stratum(
     ids: Sequence[str],
     strata: Sequence[str],
     fractions: Mapping[str, float] | None = None,
@@ -152,7 +152,7 @@ def stratified_split(
     """Deal prompts out to splits, in each stratum by the same shares.
 
     In each stratum the prompts are ordered by a digest of seed and id, so that neither their order
-    in a file nor the machine has a say, and cut into as many as `split_counts` says.
+    in a file nor the machine has a say, and cut into as many as `count_splits` says.
 
     Args:
         ids: One a prompt, all different.
@@ -160,7 +160,7 @@ def stratified_split(
         fractions: Split to share, summing to 1; 60, 20 and 20 % if left out.
 
     Example:
-        >>> stratified_split(list("abcde"), ["mscoco"] * 5)
+        >>> split_by_stratum(list("abcde"), ["mscoco"] * 5)
         ['validation', 'test', 'train', 'train', 'train']
     """
     fractions = dict(fractions or FRACTIONS)
@@ -169,7 +169,7 @@ def stratified_split(
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())
-    counts = split_counts([len(positions) for positions in members], list(fractions.values()))
+    counts = count_splits([len(positions) for positions in members], list(fractions.values()))
     split_of = np.empty(len(ids), dtype=object)
     for positions, sizes in zip(members, counts, strict=True):
         split_of[positions] = np.repeat(list(fractions), sizes)
@@ -177,7 +177,7 @@ def stratified_split(
 
 
 def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
-    """Return how `stratified_split` makes splits, as plain values for cards and files.
+    """Return how `split_by_stratum` makes splits, as plain values for cards and files.
 
     Example:
         >>> split_rule({"train": 0.8, "test": 0.2}, 0)["stratum"]
@@ -188,7 +188,7 @@ def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
     return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
 
 
-def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
+def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
     """Say how many prompts of each stratum go to each split.
 
     The first stratum is cut at the rounded shares. Of each further one every split gets the whole
@@ -199,7 +199,7 @@ def split_counts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
         A list a stratum with a count a split.
 
     Example:
-        >>> split_counts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
+        >>> count_splits([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
         [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
     """
     of_strata = []

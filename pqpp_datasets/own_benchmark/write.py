@@ -3,6 +3,7 @@
 import hmac
 import math
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_datasets.benchmark import size_category
+from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
 from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
@@ -20,8 +21,8 @@ from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
 from pqpp_datasets.own_benchmark.kept import (
-    judged_by_pairs,
-    judged_by_votes,
+    list_compared_images,
+    list_voted_images,
     split_images,
     split_preferences,
     split_votes,
@@ -152,7 +153,7 @@ def write_benchmark(
         "annotators": [keeping.annotations_creators],
         "language": list(keeping.language),
         "citation": keeping.bibtex(),
-        "sizes": [size_category(sum(rows.values()))],
+        "sizes": [get_size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
         "targets_told": [target.as_dict() for target in built.targets],
@@ -167,11 +168,11 @@ def write_benchmark(
     }
     how = keeping.images, keeping.image_dir
     if built.generation:
-        subsets["images"] = split_images(built, judged_by_votes(built), *how)
+        subsets["images"] = split_images(built, list_voted_images(built), *how)
         if keeping.votes and not built.generation.table.is_ready:
             subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
-        compared = judged_by_pairs(built)
+        compared = list_compared_images(built)
         if compared is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
@@ -193,7 +194,7 @@ def write_benchmark(
         digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        report = quality_report(built, name, keeping)
+        report = render_quality_report(built, name, keeping)
         (beside / "report.html").write_text(report, "utf-8")
         write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
@@ -206,10 +207,11 @@ def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
-            yield f"{len(people)} of {how_many(len(names), 'rater')} flagged{listed}"
+            verb = "is" if len(people) == 1 else "are"
+            yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
 
 
-def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
+def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     """Return a self-contained HTML page on the quality of a benchmark.
 
     It shows problems, the votes that count, their agreement and reliability, up to a thousand
@@ -221,6 +223,8 @@ def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         keeping: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences
+    # Without the options that say otherwise: these are for whoever builds.
+    notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
     called, voters = (keeping.show_names(names) for names, _ in built.flagged_people)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
@@ -236,11 +240,12 @@ def quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         options=built.options,
         told=[*built.trust_lines, *_describe_flagged(built, keeping)],
         plan=agreement and agreement.is_shared and agreement.plan(keeping.plan_width),
+        notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
         figures_text=figures_text,
-        labels=generation and _label_names(generation, generation.labels),
+        labels=generation and _name_labels(generation, generation.labels),
         annotators=generation and _annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,
         retrieval=built.retrieval,
@@ -260,7 +265,7 @@ def _annotators(
     names = [*called]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
-    commonest = _label_names(generation, facts.label.tolist())
+    commonest = _name_labels(generation, facts.label.tolist())
     rows = [
         {
             "judged": judged.get(names[index])
@@ -281,7 +286,7 @@ def _annotators(
     return sorted(rows, key=order)
 
 
-def _label_names(generation: Generation, values: Iterable[float]) -> list[str]:
+def _name_labels(generation: Generation, values: Iterable[float]) -> list[str]:
     names = _PQPP_NAMES if generation.table.scale.name == "pqpp" else {}
     return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
 
@@ -292,6 +297,7 @@ def _histogram(built: Outcome, target: Target) -> dict[str, Any]:
     counts, edges = np.histogram(values, bins=_BINS, range=target.limits)
     return {
         "target": target.name,
+        "measure": target.measure.words or target.measure.name,
         "count": len(values),
         "missing": column.null_count,
         "mean": float(values.mean()) if len(values) else math.nan,

@@ -25,8 +25,7 @@ import pyarrow.parquet as pq
 
 from pqpp_datasets.benchmark import load_entry
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import Record, count_records, parse_example, read_records
-from pqpp_datasets.sources import release
+from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records
 from pqpp_datasets.tables import bad_file
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.images import image_header
@@ -89,29 +88,15 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
     `pickapic_dir` adds the prompt, its tokens and the image, all null where the copy lacks the uid.
 
     Raises:
-        BenchmarkError: The file is missing, damaged or foreign, or has another number of records
-            than the published one and none is pinned beside it; names record and offset.
+        BenchmarkError: The file is missing, damaged or foreign; names record and offset.
     """
     path = folder / files(folder, split)[0]
-    count = count_records(path)
-    # The published files have known sizes. One cut between two records looks like a whole one, so
-    # whoever has other records writes their number into a file beside: `train.tfrecord.count`, say.
-    published = release("richhf").file(path.name)
-    if published is not None and path.stat().st_size != published.bytes:
-        pin = path.with_name(f"{path.name}.count")
-        if not pin.is_file():
-            raise BenchmarkError(
-                f"{path}: it holds {count:,} records, but not the {published.bytes:,} bytes of the "
-                f"published file; fetch it again, or write the number of yours into {pin.name}"
-            )
-        if (pinned := pin.read_text("utf-8", "replace").strip()) != str(count):
-            raise bad_file(path, f"it holds {count:,} records, {pin.name} says {pinned!r:.40}")
     schema = features(options).arrow_schema.remove_metadata()
     with contextlib.ExitStack() as stack:
         images = None
         if options.get("pickapic_dir"):
             uids = {parse_row(path, record)["uid"] for record in read_records(path)}
-            images = pickapic_images(str(options["pickapic_dir"]), uids)
+            images = read_pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
         rows = (parse_row(path, record) for record in read_records(path))
         for batch in batches(rows, _RECORDS_IN_TABLE):
@@ -144,28 +129,28 @@ def parse_row(path: Path, record: Record) -> dict:
         example = parse_example(record.data)
     except ValueError as error:
         raise bad_file(where, f"no tf.train.Example ({error})") from None
-    filename = _text(where, example, "filename")
+    filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
     for ours, theirs in _SCORES.items():
-        score = _only(where, example, theirs, float)
+        score = _get_only_value(where, example, theirs, float)
         if not 0 <= score <= 1:
             raise bad_file(where, f"{theirs} is {score:g}, it must be from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
-        encoded = _only(where, example, theirs, bytes)
+        encoded = _get_only_value(where, example, theirs, bytes)
         try:
             image_header(encoded)
         except FileError:
             raise bad_file(where, f"{theirs} is not an image") from None
         row[ours] = {"bytes": encoded, "path": None}
-    labels = _text(where, example, _LABELS).split()
+    labels = _get_text(where, example, _LABELS).split()
     if odd := [label for label in labels if label not in ("0", "1")]:
         raise bad_file(where, f"{_LABELS} holds {odd[0]!r:.40}, it may hold only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
-def _only(where: str, example: Mapping[str, list], name: str, kind: type):
+def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
         raise bad_file(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
@@ -174,14 +159,14 @@ def _only(where: str, example: Mapping[str, list], name: str, kind: type):
     return values[0]
 
 
-def _text(where: str, example: Mapping[str, list], name: str) -> str:
+def _get_text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
-        return _only(where, example, name, bytes).decode("utf-8")
+        return _get_only_value(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise bad_file(where, f"{name} is not UTF-8 ({error.reason})") from None
 
 
-def pickapic_files(folder: str | Path) -> list[Path]:
+def find_pickapic_files(folder: str | Path) -> list[Path]:
     """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
@@ -194,14 +179,14 @@ def pickapic_files(folder: str | Path) -> list[Path]:
     return paths
 
 
-def cache_key_of_pickapic(folder: object) -> str:
+def hash_pickapic_files(folder: object) -> str:
     """Return a digest of the names, sizes and times of a copy's files, a part of the cache key."""
-    stats = [(str(path), path.stat()) for path in pickapic_files(str(folder))]
+    stats = [(str(path), path.stat()) for path in find_pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
     return hash_parts([text])
 
 
-def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
+def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
     """Return the prompts and images of some uids, found by one pass over the files.
 
     Images wait in a temporary file: fifteen thousand of them would fill the memory.
@@ -212,7 +197,7 @@ def pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
     found = sqlite3.connect("")  # noqa: TID251 (a new one, which goes when it is closed)
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
-    for path in pickapic_files(folder):
+    for path in find_pickapic_files(folder):
         found.executemany(_INSERT, _matches(path, wanted))
     return found
 
@@ -237,5 +222,5 @@ def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | N
                 yield from zip(uids, captions, images, strict=True)
 
 
-_OPTIONS = {"pickapic_dir": cache_key_of_pickapic}
+_OPTIONS = {"pickapic_dir": hash_pickapic_files}
 BENCHMARKS = (load_entry("richhf", features=features, files=files, options=_OPTIONS, read=read),)

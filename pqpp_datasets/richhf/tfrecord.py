@@ -38,20 +38,6 @@ class Record:
     data: bytes
 
 
-def count_records(path: Path) -> int:
-    """Count the records of a file; only the lengths are read and verified.
-
-    Raises:
-        BenchmarkError: It is missing, empty, cut or a length is damaged; names record and offset.
-    """
-    with _map_file(path) as view:
-        number = offset = 0
-        while offset < len(view):
-            offset = _find_end(path, view, number, offset)
-            number += 1
-    return number
-
-
 def read_records(path: Path) -> Iterator[Record]:
     """Read records in order, both checksums of each verified.
 

@@ -178,7 +178,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
             allowed = f"a number from 0 to {prompts - 1} that no earlier line has is allowed"
             raise bad_file(where, f"prompt_index is {index!r}, {allowed}")
         try:
-            questionnaires[index] = flat_questions(entry["questionnaire"])
+            questionnaires[index] = flatten_questions(entry["questionnaire"])
         except BenchmarkError as error:
             raise BenchmarkError(f"{where}: {error}") from None
     return questionnaires
@@ -231,7 +231,7 @@ def _validator():
     return Draft202012Validator(read_json(Path(__file__).with_name("questionnaire.schema.json")))
 
 
-def flat_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
+def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
     """Return a questionnaire as lists with an entry a pair of questions, in order of the levels."""
     validate_questionnaire(questionnaire)
     rows = [

@@ -85,12 +85,12 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
         False
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
-    from pqpp_datasets.location import local_folder
+    from pqpp_datasets.location import find_local_folder
     from pqpp_datasets.sources import release
     from pqpp_files.hashes import hash_file
 
     benchmark = BENCHMARKS["richhf"]
-    folder = local_folder(benchmark, None if data_dir is None else str(data_dir))
+    folder = find_local_folder(benchmark, None if data_dir is None else str(data_dir))
     if folder is None:  # each download is verified
         return True
     published = release(benchmark.folders[0])

@@ -10,9 +10,9 @@ from support.votes import build
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
-from pqpp_annotation.protocol.admission import judge_people, study_votes
+from pqpp_annotation.protocol.admission import judge_people, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless
-from pqpp_datasets.own_benchmark import BuildOptions
+from pqpp_datasets.own_benchmark.options import BuildOptions
 
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 
@@ -63,7 +63,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
     found = judge_people(
-        study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
+        to_study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
     )
     path = exported(votes, tmp_path, kind_name)
     built = build(path, scale=kind.get_scale(settings), best=2, **rules).generation
@@ -80,7 +80,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 
 def test_the_bad_are_refused_and_the_honest_admitted():
-    table = study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
+    table = to_study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
     found = judge_people(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant"}
@@ -90,7 +90,7 @@ def test_the_bad_are_refused_and_the_honest_admitted():
 def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
-    table = study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
+    table = to_study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
     told = judge_people(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
@@ -114,11 +114,11 @@ def test_only_the_bad_are_ever_proven_however_often_one_looks():
     assert wrongly == 0 and late == [2] * 20
 
 
-def test_points_and_words_at_random_are_named_though_the_scores_are_right():
+def test_points_and_words_at_random_and_lazy_people_are_named():
     draw, votes = np.random.default_rng(0), []
     for image in range(60):
         place, score = draw.random(2).tolist(), int(draw.integers(1, 6))
-        for name in ("ann", "bob", "cy", "points", "words"):
+        for name in ("ann", "bob", "cy", "points", "words", "lazy"):
             anywhere = draw.random(2).tolist()
             value = {
                 "misaligned": [],
@@ -126,13 +126,15 @@ def test_points_and_words_at_random_are_named_though_the_scores_are_right():
             }
             value["implausible"] = [anywhere if name == "points" else place]
             value |= {"scores": dict.fromkeys(RICH_SCORES, score), "inappropriate": False}
+            if name == "lazy":  # marks nothing, and gives one score to all
+                scores = dict.fromkeys(RICH_SCORES, 3)
+                value |= {"implausible": [], "words": [], "scores": scores}
             about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
             votes.append(vote(f"{image}.png", name, value, **about))
     found = find_careless(frame_of(votes, "rich"), get_task_kind("rich"))
-    assert {name: str(reason).split()[1] for name, reason in found.items()} == {
-        "points": "points",
-        "words": "words",
-    }
+    reasons = {name: str(reason).split()[1] for name, reason in found.items()}
+    assert reasons.keys() == {"points", "words", "lazy"}
+    assert (reasons["points"], reasons["words"]) == ("points", "words")
 
 
 def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():

@@ -21,7 +21,7 @@ from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study import add_prompts, make_study
-from pqpp_annotation.study.images import blind_copy
+from pqpp_annotation.study.images import make_blind_copy
 
 SECRETS = (b"sdxl", b"glide-secret", b"Exif", b"xmpmeta", b"ICC_PROFILE", b"iCCP", b"Photoshop")
 XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/">glide-secret</x:xmpmeta>'
@@ -29,7 +29,7 @@ XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/">glide-secret</x:xmpmeta>'
 
 def blind(content, *how):
     """What is known of an image, with its copy."""
-    image, copy = blind_copy(content, "a.png", *how)
+    image, copy = make_blind_copy(content, "a.png", *how)
     return SimpleNamespace(**asdict(image), content=copy)
 
 
@@ -142,7 +142,7 @@ def test_a_profile_for_print_holds_for_cmyk_alone(mode):
     profile = head + struct.pack(">I4sII", 1, b"A2B0", 144, len(lut)) + lut
     file, red = io.BytesIO(), Image.new("RGB", (8, 8), (200, 40, 40))
     red.convert(mode).save(file, "TIFF", icc_profile=profile)
-    _, copy = blind_copy(file.getvalue(), "a.tiff")
+    _, copy = make_blind_copy(file.getvalue(), "a.tiff")
     seen = Image.open(io.BytesIO(copy)).getpixel((0, 0))
     assert seen == (200, 40, 40) if mode == "RGB" else max(seen) - min(seen) < 4
 

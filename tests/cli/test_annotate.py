@@ -15,7 +15,7 @@ from support.studies import do_all, write_table
 from pqpp_annotation.store.access import get_links, redeem_link
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.items import stored_image
+from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.study import read_study
 from pqpp_cli.main import main
@@ -112,7 +112,7 @@ def test_images_come_from_addresses(folder, capsys, monkeypatch):
     person = add_person(store, "a").id
     shown = do_all(store, person)
     for image in (image for one in shown for image in one.images):
-        asset = stored_image(store, image.sha256)
+        asset = get_stored_image(store, image.sha256)
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
     assert next(get_votes(store)).image.startswith(address)
     store.close()

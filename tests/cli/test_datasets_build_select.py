@@ -28,7 +28,7 @@ def test_list_and_show(capsys, monkeypatch):
     for name in ("pqpp", "conqa", "richhf", "gimbrr-automated", "vistar", "sample", *WRITERS):
         assert main(["datasets", "show", name]) == 0
         shown = capsys.readouterr().out
-        assert shown.startswith(name) and " split " in shown and "column" in shown
+        assert shown.startswith(name) and "\nsplit " in shown and "\ncolumn" in shown
     assert main(["datasets", "show", "nope"]) == 2
     assert "no such configuration; choose among pqpp," in capsys.readouterr().err
 

@@ -8,7 +8,7 @@ from support.rated_folders import WRITERS
 from support.relevance import write_relevance
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.location import find_splits, local_folder
+from pqpp_datasets.location import find_local_folder, find_splits
 
 FOLDERS = {
     "pqpp": ("pqpp/v1.1", write_v1_1),
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("cache")
 )
 def test_rows_that_are_told_are_those_of_the_real_data(real_data, config):
     benchmark = BENCHMARKS[config]
-    folder = local_folder(benchmark, str(real_data))
+    folder = find_local_folder(benchmark, str(real_data))
     for split in find_splits(benchmark, folder):
         assert benchmark.read(folder, split, {}).num_rows == benchmark.rows[split]
 

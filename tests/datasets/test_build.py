@@ -12,17 +12,17 @@ import pytest
 from datasets import load_dataset
 from support.votes import scores
 
-from pqpp_datasets import own_benchmark
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark import write_benchmark
-from pqpp_datasets.own_benchmark.prompts import stratified_split
+from pqpp_datasets.own_benchmark import build, options
+from pqpp_datasets.own_benchmark.prompts import split_by_stratum
+from pqpp_datasets.own_benchmark.write import write_benchmark
 
-BuildOptions = functools.partial(own_benchmark.BuildOptions, scale="pqpp")
+BuildOptions = functools.partial(options.BuildOptions, scale="pqpp")
 
 
 def build_benchmark(judgments=None, runs=None, relevance=None, options=None):
     """Build from labels of PQPP, whatever a file has of them."""
-    return own_benchmark.build_benchmark(judgments, runs, relevance, options or BuildOptions())
+    return build.build_benchmark(judgments, runs, relevance, options or BuildOptions())
 
 
 HEADER = ["prompt", "image", "model", "annotator", "label", "control"]
@@ -153,18 +153,18 @@ def test_small_strata_keep_the_shares(seed):
     strata = [f"s{n}" for n, size in enumerate(sizes) for _ in range(size)]
     ids = [f"p{n}" for n in range(len(strata))]
     shares = SHARES if seed < 4 else {"a": 0.5, "b": 0.0, "c": 0.29, "d": 0.21}
-    found = np.array(stratified_split(ids, strata, shares))
+    found = np.array(split_by_stratum(ids, strata, shares))
     for name, share in shares.items():
         assert abs((found == name).sum() - share * len(ids)) < 2
         for n, size in enumerate(sizes):
             own = (found == name) & (np.array(strata) == f"s{n}")
             assert abs(own.sum() - share * size) <= 1
     assert "b" not in found
-    assert stratified_split(ids, strata, shares, seed=1) != found.tolist()
+    assert split_by_stratum(ids, strata, shares, seed=1) != found.tolist()
     with pytest.raises(BenchmarkError, match="sum to 1"):
-        stratified_split(ids, strata, {"train": 0.5})
+        split_by_stratum(ids, strata, {"train": 0.5})
     order = generator.permutation(len(ids))
-    again = stratified_split([ids[n] for n in order], [strata[n] for n in order], shares)
+    again = split_by_stratum([ids[n] for n in order], [strata[n] for n in order], shares)
     assert again == found[order].tolist()
 
 

@@ -5,7 +5,11 @@ import pytest
 from support.votes import write
 
 from pqpp_cli.main import main
-from pqpp_datasets.own_benchmark.trust.figures import alpha, get_agreement, variance_parts
+from pqpp_datasets.own_benchmark.trust.figures import (
+    compute_alpha,
+    estimate_variances,
+    get_agreement,
+)
 from pqpp_metrics.functional import gwet_ac1, icc
 
 SPREADS = np.array([0.7, 0.5, 0.4, 0.5, 1.0])  # of prompt, image, annotator, both, rest
@@ -35,7 +39,7 @@ def test_parts_of_a_full_design_are_those_of_the_mean_squares():
     pair = 3 * ((by_pair - by_prompt[:, None] - by_who + whole) ** 2).sum() / (29 * 3)
     rater, squares = 90 * by_who.var(ddof=1), 12 * by_prompt.var(ddof=1)
     expected = [(squares - image - pair + rest) / 12, (image - rest) / 4, (rater - pair) / 90]
-    found = variance_parts(value, base, [prompt, item, who, prompt * 4 + who])[0]
+    found = estimate_variances(value, base, [prompt, item, who, prompt * 4 + who])[0]
     assert found == pytest.approx([*expected, (pair - rest) / 3, rest], abs=1e-9)
 
 
@@ -47,10 +51,10 @@ def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
         levels = [
             np.unique(x, return_inverse=True)[1] for x in (prompt, item, who, prompt * 40 + who)
         ]
-        found.append(variance_parts(value, base, levels, prompt))
+        found.append(estimate_variances(value, base, levels, prompt))
     without = prompt != 7  # of the last study: one prompt left out, again from the beginning
     levels = [np.unique(x[without], return_inverse=True)[1] for x in levels]
-    again = variance_parts(value[without], base[without], levels)[0]
+    again = estimate_variances(value[without], base[without], levels)[0]
     assert found[-1][8] == pytest.approx(again, abs=1e-9)
     found = [parts[0] for parts in found]
     error = np.std(found, axis=0) / np.sqrt(60)
@@ -88,8 +92,8 @@ def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
     prompt, _, item, _, value = study(0, 60, 4, 3, SPREADS, 40)
     value = np.clip(value.round(), -2, 2)
     left = [prompt != n for n in range(60)]
-    z = np.arctanh([alpha(prompt[m], item[m], value[m], level)[0] for m in left])
-    found, half = alpha(prompt, item, value, level), 2 * np.sqrt(59 * z.var())
+    z = np.arctanh([compute_alpha(prompt[m], item[m], value[m], level)[0] for m in left])
+    found, half = compute_alpha(prompt, item, value, level), 2 * np.sqrt(59 * z.var())
     expected = np.tanh(np.arctanh(found[0]) + half * np.array([-1, 1]))
     assert found[1:] == pytest.approx(expected, abs=0.004)
 
@@ -153,4 +157,4 @@ def test_figures_and_plan_are_told_everywhere(tmp_path, capsys):
     assert "ICC of 6 votes" in card and "12 euros" in card and "3 people" in card
     assert "ICC of 6 votes" in report and r"\begin{tabular}" in report
     assert "prompts, 0.15 wide" in report and "<polyline" in report
-    assert all("0 of 3 raters flagged" in page for page in (card, report))
+    assert all("0 of 3 raters are flagged" in page for page in (card, report))

@@ -9,9 +9,9 @@ from datasets import Image, load_dataset
 from pqpp_cli.main import main
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.load import load_benchmark
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.images import add_saved_images
-from pqpp_datasets.own_benchmark.write import Extras
+from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
 from pqpp_files.errors import FileError
 
 PEOPLE = {"ada": 2, "bob": 1, "cleo": 2}

@@ -4,7 +4,7 @@ import pytest
 from support.votes import build, scores, write
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark import BuildOptions
+from pqpp_datasets.own_benchmark.options import BuildOptions
 
 
 def test_a_column_a_model(tmp_path):

@@ -91,7 +91,7 @@ def test_a_folder_is_read_as_it_is_now(tmp_path, cache, monkeypatch):
     """Not as another one of its name was, and not as it was before it was written anew."""
     from support.votes import build, write
 
-    from pqpp_datasets.own_benchmark import write_benchmark
+    from pqpp_datasets.own_benchmark.write import write_benchmark
 
     for place, prompt in (("one", "A"), ("two", "B"), ("two", "C")):
         (tmp_path / place).mkdir(exist_ok=True)

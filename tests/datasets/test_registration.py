@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from datasets import load_dataset, load_dataset_builder
-from support.pqpp_folders import write_v1_0, write_v1_1
+from datasets import load_dataset
+from support.pqpp_folders import write_v1_1
 from support.processes import run, run_warm
 
 import pqpp_datasets
@@ -53,18 +53,6 @@ def own_folders(tmp_path, monkeypatch):
 )
 def test_our_name_wins_over_a_local_folder_and_others_are_left_alone(own_folders, arguments, rows):
     assert load_dataset(*arguments, split="train").num_rows == rows
-
-
-def test_a_listed_name_is_its_configuration(tmp_path, own_folders):
-    folder = write_v1_0(tmp_path / "data")
-    for _ in range(2):  # the second load comes from the cache
-        rows = load_dataset("pqpp-v1.0", data_dir=str(folder), split="train")
-        assert (rows.info.config_name, rows[0]["prompt"]) == ("pqpp-v1.0", "A cat.")
-        assert (
-            rows.cache_files
-            == load_dataset("pqpp", "pqpp-v1.0", data_dir=str(folder), split="train").cache_files
-        )
-    assert load_dataset_builder("conqa").config.name == "conqa"
 
 
 def test_streaming_num_proc_and_cache(tmp_path, own_folders):

@@ -88,21 +88,12 @@ def test_flipped_bit_and_cut_file(tmp_path):
         load(tmp_path)
 
 
-def test_a_file_that_is_cut_between_two_records_does_not_pass_as_shorter(tmp_path):
+def test_a_file_that_is_cut_between_two_records_is_warned_of(tmp_path, caplog):
     path = write_richhf(tmp_path, count=4, splits=("train",)) / "train.tfrecord"
     starts = [record.offset for record in read_records(path)]
-    assert len(load(tmp_path, split="train")) == 4
-    whole, pin = path.read_bytes(), path.with_name("train.tfrecord.count")
-    path.write_bytes(whole[: starts[3]])
-    with pytest.raises(BenchmarkError, match=r"it holds 3 records, train\.tfrecord\.count says"):
-        load(tmp_path)
-    pin.unlink()
-    said = "3 records, but not the 150,710,286 bytes"
-    for streaming in (False, True):
-        with pytest.raises(BenchmarkError, match=said):
-            list(load(tmp_path, split="train", streaming=streaming))
-    pin.write_text("3\n")
+    path.write_bytes(path.read_bytes()[: starts[3]])
     assert len(load(tmp_path, split="train")) == 3
+    assert "train.tfrecord is not the published file" in caplog.text
 
 
 def write_pickapic(folder, images=True):

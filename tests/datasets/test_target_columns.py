@@ -8,8 +8,9 @@ import yaml
 from datasets import Dataset, load_dataset, load_from_disk
 
 from pqpp_datasets.export.parquet_folder import write_split
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark, write_benchmark
-from pqpp_datasets.target_columns import Target, get_targets, to_targets, with_targets
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark.write import write_benchmark
+from pqpp_datasets.target_columns import Target, describe_targets, get_targets, to_targets
 
 TOLD = [
     *to_targets(["mini-dalle", "SD 1.5"], "hbpp"),
@@ -19,7 +20,7 @@ TOLD = [
 
 def rows():
     columns = {target.name: [1.0, 2.0] for target in TOLD}
-    return with_targets(
+    return describe_targets(
         pa.table({"prompt": ["a cat", "a dog"], "seed_score": [1, 2], **columns}), TOLD
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.richhf_records import encode_example, write_records
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.richhf.tfrecord import count_records, parse_example, read_records
+from pqpp_datasets.richhf.tfrecord import parse_example, read_records
 
 CONTENTS = [b"one", b"", b"three" * 1000, b"\x00\xff"]
 
@@ -23,7 +23,7 @@ def path(tmp_path):
 def test_round_trip(path):
     records = list(read_records(path))
     assert [record.data for record in records] == CONTENTS
-    assert [record.number for record in records] == [*range(count_records(path))]
+    assert [record.number for record in records] == [0, 1, 2, 3]
     assert [record.offset for record in records] == [0, 19, 35, 5051]
 
 
@@ -53,9 +53,8 @@ def test_flipped_bit_anywhere(path, offset):
 @pytest.mark.parametrize(("kept", "record"), [(5, 0), (18, 0), (25, 1), (5000, 2), (5068, 3)])
 def test_cut_file(path, kept, record):
     path.write_bytes(path.read_bytes()[:kept])
-    for read in (lambda: count_records(path), lambda: list(read_records(path))):
-        with pytest.raises(BenchmarkError, match=rf"record {record} at offset .*cut at {kept}"):
-            read()
+    with pytest.raises(BenchmarkError, match=rf"record {record} at offset .*cut at {kept}"):
+        list(read_records(path))
 
 
 FLOATS = st.floats(width=32, allow_nan=False)

@@ -9,9 +9,9 @@ from support.tiny_models import load_script
 from support.votes import build, write
 
 from pqpp_cli.main import main
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
-from pqpp_datasets.own_benchmark.trust.annotators import agreements
-from pqpp_datasets.own_benchmark.trust.figures import alpha, get_agreement
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark.trust.annotators import compare_annotators
+from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, get_agreement
 
 
 def crowd(seed, images=60, people=5, labels=5):
@@ -37,7 +37,7 @@ def others_of(who, item, value, one):
 def test_kappa_with_the_others_is_that_of_scikit_learn(level, weights):
     metrics = pytest.importorskip("sklearn.metrics")
     who, item, value = crowd(0)
-    found = agreements(who, item, item, value, level, 5)
+    found = compare_annotators(who, item, item, value, level, 5)
     for one in range(5):
         mine, theirs, weight = others_of(who, item, value, one)
         expected = metrics.cohen_kappa_score(
@@ -49,7 +49,7 @@ def test_kappa_with_the_others_is_that_of_scikit_learn(level, weights):
 
 def test_correlation_leaves_the_annotator_out():
     who, item, value = crowd(1)
-    found = agreements(who, item, item, value, "interval", 5)
+    found = compare_annotators(who, item, item, value, "interval", 5)
     for one in range(5):
         rows = [r for r in np.flatnonzero(who == one) if (item == item[r]).sum() > 1]
         others = [value[(item == item[r]) & (who != one)].mean() for r in rows]
@@ -67,7 +67,7 @@ def test_the_error_is_that_of_repeated_studies():
     for _ in range(200):
         truth = rng.integers(0, 2, 400)[item]
         value = np.where(rng.random(1200) < 0.8, truth, 1 - truth).astype(float)
-        found = agreements(who, item, item, value, "nominal", 3)
+        found = compare_annotators(who, item, item, value, "nominal", 3)
         kappas.append(found.agreement[0])
         errors.append(found.error[0])
     assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.15)
@@ -82,7 +82,7 @@ def test_bad_ones_are_flagged_where_many_are_bad(kind, bad):
     value = np.searchsorted(np.quantile(seen, [0.2, 0.4, 0.6, 0.8]), seen) + 1.0
     other = {"constant": rng.integers(1, 6, 20)[who], "reversed": 6 - value}
     value = np.where(who < bad, other.get(kind, rng.integers(1, 6, len(item))), value)
-    reasons = agreements(who, item, item, value, "ordinal", 20).reasons
+    reasons = compare_annotators(who, item, item, value, "ordinal", 20).reasons
     assert [bool(reason) for reason in reasons] == [True] * bad + [False] * (20 - bad)
 
 
@@ -108,8 +108,8 @@ def test_alpha_of_votes_in_a_row_is_that_of_the_table(level):
     table = np.full((5, 60), np.nan)
     table[who, item] = value
     expected = krippendorff.alpha(table, level_of_measurement=level)
-    assert alpha(item, item, value, level)[0] == pytest.approx(expected, abs=1e-9)
-    assert math.isnan(alpha(np.arange(3), np.arange(3), np.arange(3.0), level)[0])
+    assert compute_alpha(item, item, value, level)[0] == pytest.approx(expected, abs=1e-9)
+    assert math.isnan(compute_alpha(np.arange(3), np.arange(3), np.arange(3.0), level)[0])
 
 
 def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
@@ -175,11 +175,16 @@ def rated_by(path, prompts, people, spread):
 @pytest.mark.parametrize(
     ("prompts", "people", "spread", "begins"),
     [
-        (60, 2, 0, "annotators contradict one another"),
-        (3, 3, 5, "too few to tell"),
-        (5, 2, 60, "too few to tell the reliability of a prompt's mean vote (ICC): 0.73 (0.00 to"),
-        (60, 3, 5, "reliability of"),
-        (300, 2, 90, "unreliable"),
+        (60, 2, 0, "Annotators contradict one another"),
+        (3, 3, 5, "Too few votes to tell"),
+        (
+            5,
+            2,
+            60,
+            "Too few votes to tell the reliability (ICC) of a prompt's mean vote: 0.73 (95 %",
+        ),
+        (60, 3, 5, "The mean of 3 annotators' votes"),
+        (300, 2, 90, "Unreliable"),
     ],
 )
 def test_reliability_is_told_first_everywhere(tmp_path, capsys, prompts, people, spread, begins):

@@ -197,15 +197,12 @@ def test_lists_of_votes(tmp_path):
 
 
 def test_ready_scores(tmp_path):
-    path = write(
-        tmp_path / "v.csv", "A,i,m,2.5,.5", "A,j,m,3.5,", header="prompt,image,model,mos,sd"
-    )
-    columns = {"score": "mos", "deviation": "sd"}
+    path = write(tmp_path / "v.csv", "A,i,m,2.5", "A,j,m,3.5", header="prompt,image,model,mos")
+    columns = {"score": "mos"}
     with pytest.raises(BenchmarkError, match=r"give `scale` LOW\.\.HIGH"):
         build(path, columns=columns)
     built = build(path, columns=columns, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
-    assert built.generation.table.deviation.tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
 
 
 def test_gimbrr_gives_its_published_rates(real_data):
@@ -275,7 +272,7 @@ def test_genai_and_agiqa(real_data):
         missing=["41", "33"],
     )
     assert scores(lists, "mean_rating") == scores(found, "mean_rating")
-    columns = {"image": "name", "score": "mos_align", "deviation": "std_align"}
+    columns = {"image": "name", "score": "mos_align"}
     path = real_data / "ratings/agiqa3k.csv"
     table = pd.read_csv(path)
     own = table[table["model"] == "sd1.5"]

@@ -45,18 +45,12 @@ def _value_of(value):
 
 
 def write_records(path, contents):
-    """Write a TFRecord file: of each record length, masked CRC-32C, data, masked CRC-32C.
-
-    Beside it goes the number of records, which tells own ones from published ones that are cut.
-    """
+    """Write a TFRecord file: of each record length, masked CRC-32C, data, masked CRC-32C."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    count = 0
     with path.open("wb") as file:
         for content in contents:
-            count += 1
             length = struct.pack("<Q", len(content))
             file.write(length + _masked_crc(length) + content + _masked_crc(content))
-    path.with_name(f"{path.name}.count").write_text(str(count))
 
 
 def _masked_crc(data):

@@ -1,6 +1,6 @@
 """Small files of votes, built into benchmarks."""
 
-from pqpp_datasets.own_benchmark import BuildOptions, build_benchmark
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 
 
 def write(path, *lines, header="prompt,image,model,annotator,label"):

@@ -12,7 +12,7 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from support.tiny_models import save_text_encoder, trainer  # noqa: E402
 
 from pqpp_datasets.export.parquet_folder import write_split  # noqa: E402
-from pqpp_datasets.target_columns import to_targets, with_targets  # noqa: E402
+from pqpp_datasets.target_columns import describe_targets, to_targets  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_files.options.recipe import parse_recipe  # noqa: E402
 from pqpp_models import Predictor  # noqa: E402
@@ -28,7 +28,7 @@ def write(folder, told=TOLD, **columns):
     table |= {target.name: 2 - count / 2 for target in TOLD[:3]}
     table |= {"flux_rating": 1 + count / 2.0, **columns}
     for split in ("train", "validation"):
-        write_split(folder / "data", split, [with_targets(pa.table(table), told)])
+        write_split(folder / "data", split, [describe_targets(pa.table(table), told)])
     return str(folder)
 
 

@@ -85,8 +85,8 @@ class Order(TaskKind):
         return {"label": [value["places"][image] for image in sorted(value["places"], key=int)]}
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `places`, a row for each image of each vote, and `rankings` as ImageReward's."""
-        return {"places": to_rank_rows(votes), "rankings": ranking_records(votes)}
+        """Return `rankings`, what `pqpp build --rankings` reads."""
+        return {"rankings": to_rank_rows(votes)}
 
 
 def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
@@ -95,7 +95,7 @@ def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
         ...             "work", {}, (("7/1.png", "sdxl", 3), ("7/2.png", "glide", 4)))
-        >>> [(row["image"], row["place"]) for row in to_rank_rows([vote])]
+        >>> [(row["image"], row["rank"]) for row in to_rank_rows([vote])]
         [('7/1.png', 2), ('7/2.png', 1)]
     """
     for vote in votes:
@@ -105,28 +105,10 @@ def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
                 "image": image,
                 "model": model,
                 "annotator": vote.annotator,
-                "place": vote.value["places"][str(image_id)],
+                "rank": vote.value["places"][str(image_id)],
                 "control": "true" if vote.is_control else "false",
                 "seconds": round(vote.seconds, 3),
             }
-
-
-def ranking_records(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the records of ImageReward: `generations`, and `ranking` beside them.
-
-    Example:
-        >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
-        ...             "work", {}, (("7/1.png", "sdxl", 3), ("7/2.png", "glide", 4)))
-        >>> [row] = ranking_records([vote])
-        >>> row["generations"], row["ranking"]
-        (['7/1.png', '7/2.png'], [2, 1])
-    """
-    for vote in votes:
-        yield {
-            **vote.columns("prompt_id", "prompt", "annotator"),
-            "generations": [image for image, _, _ in vote.images],
-            "ranking": [vote.value["places"][str(image_id)] for _, _, image_id in vote.images],
-        }
 
 
 TASK_KIND = Order()

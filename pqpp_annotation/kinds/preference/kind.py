@@ -86,16 +86,16 @@ class Preference(TaskKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `preferences`, what `pqpp build --preferences` reads."""
-        return {"preferences": preferences(votes)}
+        return {"preferences": to_preference_rows(votes)}
 
 
-def preferences(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_preference_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes into the rows that `pqpp build --preferences` reads.
 
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"choice": "b", "left": "b"}, 2.0, 0,
         ...             "work", {}, (("7/1.png", "sdxl", 12), ("7/2.png", "glide", 11)))
-        >>> [row] = preferences([vote])
+        >>> [row] = to_preference_rows([vote])
         >>> row["model_a"], row["model_b"], row["choice"], row["left"]
         ('glide', 'sdxl', 'b', 'b')
     """

@@ -102,11 +102,11 @@ class Rich(TaskKind):
 
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `feedback`, a row a vote, and `consolidate`, a row an image."""
-        rows = list(feedback(votes))
+        rows = list(to_feedback_rows(votes))
         return {"feedback": rows, "consolidated": consolidate(rows)}
 
 
-def feedback(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes into the form that `richhf_consolidation` takes.
 
     Points are [row, column] in pixels whose centres have whole coordinates, `keyword_labels` are 0
@@ -117,7 +117,7 @@ def feedback(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         ...          "scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
         >>> vote = Vote("7", "A red cat.", "7/1.png", "sdxl", "anna", False, value, 9.0, 0,
         ...             "work", {}, width=100, height=50)
-        >>> [row] = feedback([vote])
+        >>> [row] = to_feedback_rows([vote])
         >>> row["implausible_points"], row["keyword_labels"], row["scores"]
         ([[24.5, 49.5]], [1, 0, 1], [4, 4, 4, 4])
     """

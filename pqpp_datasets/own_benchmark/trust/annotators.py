@@ -61,7 +61,7 @@ class SharedVotes:
         """Sum something over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
-    def of_others(self, weights: np.ndarray) -> np.ndarray:
+    def average_others(self, weights: np.ndarray) -> np.ndarray:
         """Return, for each vote, the mean of something over the others' votes on the image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
@@ -138,7 +138,7 @@ class Trusted:
             return decided & (self.agreement < self.usual / 2)
 
 
-def trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
+def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """Weigh annotators by how they agree with the others, these weighed likewise.
 
     Args:
@@ -150,7 +150,8 @@ def trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
         >>> truth, noise = np.tile(np.arange(200.0) % 5, 4), rng.integers(0, 5, 800)
         >>> value = np.where(np.arange(800) < 400, truth, noise)  # two of four at random
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
-        >>> found = trusted_agreement(SharedVotes(who, item, item, np.full(800, 3), 4), value)
+        >>> votes = SharedVotes(who, item, item, np.full(800, 3), 4)
+        >>> found = compute_trusted_agreement(votes, value)
         >>> found.low.tolist()
         [False, False, True, True]
     """
@@ -234,12 +235,12 @@ def get_agreements(votes: Votes) -> Agreements | None:
     size = len(votes.annotator_names)
     seconds = None if votes.seconds is None else votes.seconds[rows]
     if votes.turned is None:
-        return agreements(*cells, votes.scale.level, size, seconds)
-    pairs = pair_agreements(*cells, votes.turned[rows], size, seconds)
+        return compare_annotators(*cells, votes.scale.level, size, seconds)
+    pairs = compare_voters(*cells, votes.turned[rows], size, seconds)
     return replace(pairs.shared, reasons=pairs.reasons)
 
 
-def agreements(
+def compare_annotators(
     annotator: np.ndarray,
     item: np.ndarray,
     prompt: np.ndarray,
@@ -269,7 +270,7 @@ def agreements(
         >>> truth = np.tile(rng.integers(0, 2, 200), 4)
         >>> value = np.where(np.arange(800) < 600, truth, rng.integers(0, 2, 800)).astype(float)
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
-        >>> found = agreements(who, item, item, value, "nominal", 4)
+        >>> found = compare_annotators(who, item, item, value, "nominal", 4)
         >>> [bool(reason) for reason in found.reasons]
         [False, False, False, True]
     """
@@ -292,13 +293,13 @@ def agreements(
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
         own = values[code]
-        agreement, error = overlap.correlations(own, overlap.of_others(own))
+        agreement, error = overlap.correlations(own, overlap.average_others(own))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
-        agreement, error = _kappas(overlap, [code.astype(np.float64)])
+        agreement, error = _compare_by_kappa(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _kappas(
+        agreement, error = _compare_by_kappa(
             overlap, ((code == n).astype(np.float64) for n in range(len(values)))
         )
     shared = np.bincount(overlap.annotator, minlength=annotators)
@@ -314,7 +315,7 @@ def agreements(
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
-    trusted = trusted_agreement(overlap, values[code])
+    trusted = compute_trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
     among = Reason("correlation with those who agree")
     for index in np.flatnonzero(low | trusted.low):
@@ -361,7 +362,9 @@ def _other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     return said
 
 
-def _kappas(votes: SharedVotes, columns: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _compare_by_kappa(
+    votes: SharedVotes, columns: Iterable[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return kappa of each annotator with the others, and its standard error.
 
     Two votes are as far apart as the sum of their squared differences in some columns: of a column
@@ -373,7 +376,7 @@ def _kappas(votes: SharedVotes, columns: Iterable[np.ndarray]) -> tuple[np.ndarr
     number = votes.sums()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
-            theirs, squares = votes.of_others(own), votes.of_others(own * own)
+            theirs, squares = votes.average_others(own), votes.average_others(own * own)
             apart += own * own - 2 * own * theirs + squares
             expected += (votes.sums(own * own) + votes.sums(squares)) / number
             expected -= 2 * votes.sums(own) * votes.sums(theirs) / number**2
@@ -388,21 +391,18 @@ class PairAgreements:
 
     Attributes:
         shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
-        majority: float64, of the votes beside a majority of others the share that are as it is; NaN
-            where there is none.
         first: float64, the share of decided votes for the image that stood first.
         ties: float64, the share of ties.
         reasons: Why somebody is flagged; empty for all others.
     """
 
     shared: Agreements
-    majority: np.ndarray
     first: np.ndarray
     ties: np.ndarray
     reasons: list[str]
 
 
-def pair_agreements(
+def compare_voters(
     annotator: np.ndarray,
     item: np.ndarray,
     prompt: np.ndarray,
@@ -429,30 +429,25 @@ def pair_agreements(
         >>> left = np.where(turned[3], -1.0, 1.0)  # always the first
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
-        >>> found = pair_agreements(who, item, item, value, turned.ravel(), 4)
+        >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
         >>> [reason[:36] for reason in found.reasons]
         ['', '', '', 'took the first in 100% of 200 decide']
     """
-    shared = agreements(annotator, item, prompt, value, "ordinal", annotators, seconds)
+    shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators, seconds)
     votes = np.bincount(annotator, minlength=annotators)
     decided = value != 0
     firsts = np.where(turned, -value, value) > 0
     sides = np.bincount(annotator[decided], minlength=annotators)
     taken = np.bincount(annotator[firsts], minlength=annotators)
-    others = np.bincount(item, value)[item] - value
-    beside = others != 0
-    alike = beside & (np.sign(others) == np.sign(value))
     with np.errstate(invalid="ignore", divide="ignore"):
         first, ties = taken / sides, 1 - sides / votes
-        counts = (np.bincount(annotator[rows], minlength=annotators) for rows in (alike, beside))
-        majority = np.divide(*counts)
     reasons = []
     for index, reason in enumerate(shared.reasons):
         side = _side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
         # The commonest label is that of no side.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
-    return PairAgreements(shared, majority, first, ties, reasons)
+    return PairAgreements(shared, first, ties, reasons)
 
 
 def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:

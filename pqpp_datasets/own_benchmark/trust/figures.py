@@ -93,17 +93,22 @@ class Agreement:
         Returns:
             The table, and what it says.
         """
-        rows: list[dict[str, Any]] = []
+        from scipy.special import fdtri
+
+        rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
         sizes = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
         for size in dict.fromkeys((self.size, *((n, images, n * images) for images, n in sizes))):
             found = self.reliability(size)
             rows.append({"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"})
             rows[-1]["reliability"] = found
-            rows[-1][f"prompts, {width:g} wide"] = _count_prompts(width, found[0], size[0]) or "-"
+            ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
+            narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
+            rows[-1][f"prompts, {width:g} wide"] = int(narrow[0]) if len(narrow) else "-"
         who = "each judges every prompt" if self.is_panel else "others for each prompt"
         legend = (
-            "row 1: this study; reliability: ICC of a prompt's mean vote (95 % interval); "
-            f"annotators: {who}; prompts: for an interval {width:g} wide (-: over {_PROMPTS[-1]})"
+            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95 % interval); "
+            f"of the annotators {who}. The last column counts the prompts for an interval "
+            f"{width:g} wide (-: over {_PROMPTS[-1]})."
         )
         return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
 
@@ -174,21 +179,21 @@ def get_agreement(
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
     is_panel = cells == np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
-    found = variance_parts(value, base, levels, prompt % _GROUPS)
+    found = estimate_variances(value, base, levels, prompt % _GROUPS)
     parts = np.zeros((len(found), len(PARTS)))
     parts[:, apart] = found
     annotators, of_images, of_votes = (
         float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts[:3]
     )
-    figures = {f"Krippendorff's alpha, {level}": alpha(prompt, item, value, level)}
+    figures = {f"Krippendorff's alpha, {level}": compute_alpha(prompt, item, value, level)}
     if level != "interval":
         number = np.bincount(item)[item]
         kept = number == np.bincount(number[number > 1], minlength=1).argmax()
         if kept.any():
             ratio, moved = get_disagreement(_number_rows(item[kept]), value[kept], "nominal")
-            figures["Fleiss' kappa"] = _estimate(1 - ratio, moved, prompt[kept])
+            figures["Fleiss' kappa"] = _add_interval(1 - ratio, moved, prompt[kept])
             ac1, of_items = get_ac1(item, value)
-            figures["Gwet's AC1"] = _estimate(ac1, of_items - ac1, prompt[firsts[1]])
+            figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
     freedom = people - int(base.max()) - 1
     agreement = Agreement({}, {}, parts, size, units, freedom, is_panel, units < cells)
@@ -202,7 +207,7 @@ def get_agreement(
     return replace(agreement, figures=known, others=others)
 
 
-def alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
+def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
     """Return Krippendorff's alpha of votes and its interval over prompts, NaN where no image has 2.
 
     Args:
@@ -213,7 +218,7 @@ def alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -
 
     Example:
         >>> item, value = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 2.0, 1.0, 2.0])
-        >>> round(alpha(item, item, value, "nominal")[0], 4)
+        >>> round(compute_alpha(item, item, value, "nominal")[0], 4)
         0.0
     """
     from pqpp_metrics.functional._votes import get_disagreement
@@ -222,17 +227,17 @@ def alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -
     if not kept.any():
         return math.nan, math.nan, math.nan
     ratio, moved = get_disagreement(_number_rows(item[kept]), value[kept], level)
-    return _estimate(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
+    return _add_interval(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
 
 
-def _estimate(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
+def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
     """Return a figure with its interval, by how each part of a prompt moves it."""
     from pqpp_metrics.functional._votes import agreement_interval
 
     return value, *agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)
 
 
-def variance_parts(
+def estimate_variances(
     value: np.ndarray,
     base: np.ndarray,
     levels: Sequence[np.ndarray],
@@ -254,7 +259,7 @@ def variance_parts(
     Example:
         >>> table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8.0]])
         >>> item, rater = np.repeat(np.arange(3), 4), np.tile(np.arange(4), 3)
-        >>> variance_parts(table.ravel(), 0 * item, [item, rater]).round(4).tolist()
+        >>> estimate_variances(table.ravel(), 0 * item, [item, rater]).round(4).tolist()
         [[3.1944, 4.5556, 1.5556]]
     """
     value = value - value.mean()
@@ -262,7 +267,7 @@ def variance_parts(
     columns, groups = (base, *levels), int(out.max()) + 1
     expected = np.empty((len(columns) + 1, groups + 1, len(columns)))
     squares = np.empty(expected.shape[:2])
-    cells = [_cells(codes, out) for codes in columns]
+    cells = [_number_cells(codes, out) for codes in columns]
     is_within = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
     pairs: dict[tuple[int, int], Any] = {}
     for row, (codes, (cell, code, gone)) in enumerate(zip(columns, cells, strict=True)):
@@ -282,10 +287,10 @@ def variance_parts(
             if column + 1 < row:  # counted the other way round
                 pair, _, holder = pairs[column + 1, row - 1]
             else:
-                pair, holder, _ = pairs[row, column] = _cells(codes, other)
+                pair, holder, _ = pairs[row, column] = _number_cells(codes, other)
             part, of_pair = pair, np.arange(len(holder))
             if not is_within[row] and not is_within[column + 1]:
-                part, of_pair, _ = _cells(pair, out)
+                part, of_pair, _ = _number_cells(pair, out)
             in_cell = np.empty(len(of_pair), np.int64)
             in_cell[part] = cell
             count = np.bincount(pair)
@@ -301,7 +306,9 @@ def variance_parts(
     return parts[:1] if group is None else parts
 
 
-def _cells(codes: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _number_cells(
+    codes: np.ndarray, other: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number what differs in either column; return the numbers, and both columns of each."""
     for fine in (other, codes):  # one may tell the other
         told = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
@@ -320,12 +327,3 @@ def _number_rows(*columns: np.ndarray) -> np.ndarray:
     for column in columns[1:]:
         code = code * (int(column.max()) + 1) + column
     return np.unique(code, return_inverse=True)[1]
-
-
-def _count_prompts(width: float, reliability: float, annotators: float) -> int | None:
-    from scipy.special import fdtri
-
-    freedom = _PROMPTS - 1.0
-    low, high = (fdtri(freedom, freedom * (annotators - 1), tail) for tail in (0.025, 0.975))
-    narrow = (1 - reliability) * (high - low) <= width
-    return int(_PROMPTS[narrow.argmax()]) if narrow.any() else None

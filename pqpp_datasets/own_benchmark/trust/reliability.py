@@ -36,37 +36,40 @@ class Trust:
 
     @property
     def summary(self) -> str:
-        """The reliability of the scores in one line, problems first."""
-        (value, low, high), about = self.reliability, "reliability of a prompt's mean vote (ICC)"
+        """The reliability of the scores in one sentence, problems first."""
+        (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
         prompts = self.agreement.prompts if self.agreement else 0
-        units = f"{how_many(prompts, 'prompt')} with a model"
+        units = how_many(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
-            lacking = f"of {units} too few have two {self.among} or more, whose votes differ"
-            return f"too few to tell the {about}: {lacking}"
+            lacking = f"among {units} too few have two {self.among} or more whose votes differ"
+            return f"Too few votes to tell the {about}: {lacking}"
+        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
-            return f"too few to tell the {about}: {value:.2f} ({low:.2f} to {high:.2f}), of {units}"
+            return f"Too few votes to tell the {about}: {interval} over {units}"
         people, images, _ = self.agreement.size
-        told = f"{about}: {value:.2f} ({low:.2f} to {high:.2f}), of {people:.3g} {self.among}"
-        told += f" on {images:.3g} images" * (images > 1)
-        if needed := self.agreement.annotators_needed:
-            told += f"; {needed} would be needed for {WANTED}"
-        elif value:
-            told += f"; {WANTED} needs more images"
+        who = f"{people:.3g} {self.among}' votes" if self.among == "annotators" else "the votes"
+        who += f" on {images:.3g} images" if images > 1 else ""
+        sentence = f"The mean of {who} on a prompt has a reliability (ICC) of {interval}"
+        sentence += f" over {units}"
+        if value < WANTED:
+            needed = self.agreement.annotators_needed
+            way = f"{needed} {self.among} per image" if needed else "more images per prompt"
+            sentence += f"; {WANTED} needs {way}"
         if value < _NOISE:
-            told = f"unreliable, more noise of the votes than difference of the prompts; {told}"
+            sentence = f"Unreliable votes, which differ more by noise than by prompt: {sentence}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
-        return find_conflict(alpha, self.among) + told
+        return find_conflict(alpha, self.among) + sentence
 
 
 def find_conflict(alpha: float, people: str) -> str:
-    """Return the beginning of a line on people who contradict one another, else nothing.
+    """Return the sentence on people who contradict one another, else nothing.
 
     Example:
         >>> find_conflict(-0.5, "voters"), find_conflict(0.5, "voters")
-        ("voters contradict one another (Krippendorff's alpha -0.50); ", '')
+        ("Voters contradict one another (Krippendorff's alpha -0.50). ", '')
     """
-    told = f"{people} contradict one another (Krippendorff's alpha {alpha:.2f}); "
-    return told if alpha <= _OPPOSED else ""
+    sentence = f"{people.capitalize()} contradict one another (Krippendorff's alpha {alpha:.2f}). "
+    return sentence if alpha <= _OPPOSED else ""
 
 
 def measure_trust(votes: Votes, counted: np.ndarray) -> Trust:

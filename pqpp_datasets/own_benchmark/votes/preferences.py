@@ -19,11 +19,11 @@ from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import to_number
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, map_texts
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, pair_agreements
-from pqpp_datasets.own_benchmark.trust.figures import Estimate, alpha
+from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
+from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import find_conflict
-from pqpp_datasets.own_benchmark.votes.scales import Scale, label_values, scale_of_map, to_key
-from pqpp_datasets.own_benchmark.votes.votes import number_items, once, require_once
+from pqpp_datasets.own_benchmark.votes.scales import Scale, parse_labels, read_scale, to_key
+from pqpp_datasets.own_benchmark.votes.votes import keep_one_vote, number_items, refuse_repeats
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
 
@@ -95,12 +95,10 @@ class Preferences:
         """The agreement on pairs in one line, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return (
-                "too few to tell how far voters agree: no pair with several votes, or no "
-                "disagreement"
-            )
-        told = f"agreement of voters on a pair: Krippendorff's alpha {value:.2f}"
-        return f"{find_conflict(value, 'voters')}{told} ({low:.2f} to {high:.2f})"
+            return "Too few votes to tell how far voters agree: no pair has several that differ"
+        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        agreement = f"Voters agree on a pair of images by a Krippendorff's alpha of {interval}"
+        return find_conflict(value, "voters") + agreement
 
     def lines(self) -> list[str]:
         """Say the strengths, a line a model."""
@@ -162,7 +160,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         notes=(*table.notes, "choices: a tie counts as half a win for each model"),
         choices=choices,
         agreements=agreements,
-        alpha=alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
+        alpha=compute_alpha(counted[NUMBER].to_numpy(), item[choices["counts"]], value, "ordinal"),
     )
 
 
@@ -189,7 +187,7 @@ def _read_choices(
     scale = _scale_of_choices(table, options)
     rows["choice"] = _without_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
-    value = label_values(table, "choice", scale, options.blank)
+    value = parse_labels(table, "choice", scale, options.blank)
     pair = {
         f"{role} {index}": rows[sides[0]].where(~turned, rows[sides[1]])
         for role in roles
@@ -201,7 +199,9 @@ def _read_choices(
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
-        rows = once(table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats)
+        rows = keep_one_vote(
+            table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
+        )
     table.raise_faults()
     prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
@@ -213,7 +213,7 @@ def _read_choices(
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
     seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    agreements = pair_agreements(annotator, item, prompt, own, turned, voters, seconds)
+    agreements = compare_voters(annotator, item, prompt, own, turned, voters, seconds)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
@@ -227,7 +227,7 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     """Return what stands for which choice; what its numbers say is noted."""
     missing = frozenset(map(to_key, options.missing))
     if options.labels:
-        scale = scale_of_map(options.labels)
+        scale = read_scale(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
             allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
             raise BenchmarkError(f"`labels` {options.labels}: {unknown.pop():g} came; {allowed}")
@@ -299,7 +299,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
     remedy = "keep one of them, or name who ranked by the column annotator"
-    require_once(table, ranked, "this rank", remedy)
+    refuse_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
     entries = pd.DataFrame({"ranking": ranking, "row": np.arange(len(rows))})[~np.isnan(rank)]

@@ -109,14 +109,14 @@ def to_key(label: str) -> str:
     return label.strip().lower().removesuffix(".0")
 
 
-def named_scale(name: str) -> Scale:
+def get_scale_by_name(name: str) -> Scale:
     """Return a scale by the name that an option gives.
 
     Raises:
         BenchmarkError: There is none.
 
     Example:
-        >>> named_scale("1..7").allowed
+        >>> get_scale_by_name("1..7").allowed
         'a number from 1 to 7'
     """
     if name in SCALES:
@@ -128,7 +128,7 @@ def named_scale(name: str) -> Scale:
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
-def scale_of_map(path: str | Path) -> Scale:
+def read_scale(path: str | Path) -> Scale:
     r"""Read a map of labels: a YAML file, or the labels themselves as JSON, like `{"good": 1}`.
 
     Its keys are `labels` (label to value) and, if wanted, `positive` (a list of labels; else those
@@ -142,7 +142,7 @@ def scale_of_map(path: str | Path) -> Scale:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "map.yaml"
         >>> _ = path.write_text("labels: {bad: 0, fair: 1, good: 2}\npositive: [fair, good]\n")
-        >>> scale = scale_of_map(path)
+        >>> scale = read_scale(path)
         >>> scale.parse_label("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
@@ -172,7 +172,7 @@ def scale_of_map(path: str | Path) -> Scale:
     )
 
 
-def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
+def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     """Return the scale of the labels of a table; how it is known is noted first.
 
     Raises:
@@ -181,10 +181,10 @@ def scale_of_votes(table: LongTable, options: BuildOptions) -> Scale:
     """
     marks = frozenset(map(to_key, options.missing))
     if options.labels:
-        scale = scale_of_map(options.labels)
+        scale = read_scale(options.labels)
         note = f"labels: mapped by {options.labels}"
     elif options.scale:
-        scale = named_scale(options.scale)
+        scale = get_scale_by_name(options.scale)
         note = f"labels: on the scale {scale.name}"
     elif options.is_ready:
         remedy = "give `scale` LOW..HIGH, like 0..5"
@@ -219,7 +219,7 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
-        names.append(_range_of(keys))
+        names.append(_find_range(keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
@@ -238,16 +238,16 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     if len(odd) > len(labels) / 2:  # else mistyped
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
-        told = _map_of(labels, numbers.__getitem__)
-        remedy = f"give `scale` {_range_of(keys)}, or say what each means: {told}"
+        told = _format_map(labels, numbers.__getitem__)
+        remedy = f"give `scale` {_find_range(keys)}, or say what each means: {told}"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
-def _range_of(labels: Iterable[str]) -> str:
+def _find_range(labels: Iterable[str]) -> str:
     """Return the first usual range that holds all labels, for the user to check."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
-        scale = named_scale(f"{low}..{high}")
+        scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):
             return scale.name
     return "LOW..HIGH"
@@ -260,13 +260,13 @@ def _guess_side(text: str) -> float | str:
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
-def _map_of(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
+def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
     """Return a map of labels to paste."""
     found = {label.strip(): meaning(label) for label in labels}
     return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
 
 
-def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
+def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
     """Return the value of each row, NaN where there is no vote; how many these are is noted.
 
     Args:
@@ -290,7 +290,7 @@ def label_values(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         remedy = f"or `missing`={mark} leaves such votes out"
         ways = "choose `scale` or `labels`"
         if role == "choice":
-            spelled = _map_of(texts[~is_marked & ~is_blank], _guess_side)
+            spelled = _format_map(texts[~is_marked & ~is_blank], _guess_side)
             ways = f"say what each means, 1 for the first and -1 for the second: {spelled}"
         allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
         table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")

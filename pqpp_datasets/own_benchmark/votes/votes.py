@@ -42,8 +42,6 @@ class Votes:
         has_annotators: Whether the file says who voted.
         scale: What the values mean: range, level of measurement, which are positive.
         is_ready: Whether the values are ready scores of images, made of votes that did not come.
-        deviation: float64 (votes,), the standard deviation that came with a ready score, NaN where
-            it is not known; None where the file has no such column.
         turned: bool (votes,), of votes on pairs: whether the one that 1 stands for stood second.
         notes: What is to be said of how they were read, a line each.
     """
@@ -64,7 +62,6 @@ class Votes:
     has_annotators: bool
     scale: Scale
     is_ready: bool = False
-    deviation: np.ndarray | None = None
     turned: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
@@ -103,7 +100,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     known = "annotator" in rows
     if known:
         keys = [NUMBER, "model", "image", "annotator"]
-        rows = once(table, rows, keys, "this judgment", options.repeats)
+        rows = keep_one_vote(table, rows, keys, "this judgment", options.repeats)
         people, control = rows["annotator"], rows["control"]
         both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
         outside = rows.index[people.cat.codes.isin(both) & ~control]
@@ -133,12 +130,13 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         has_annotators=known,
         scale=scale,
         is_ready=options.is_ready,
-        deviation=columns.get("deviation"),
         notes=(*table.notes, *_list_unknown(table, rows, options)),
     )
 
 
-def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one of them") -> None:
+def refuse_repeats(
+    table: LongTable, keys: Any, what: str, remedy: str = "keep one of them"
+) -> None:
     """Refuse combinations that stand in two rows; names both of the first.
 
     Args:
@@ -164,7 +162,7 @@ def require_once(table: LongTable, keys: Any, what: str, remedy: str = "keep one
     )
 
 
-def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
+def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
     """Return the rows that are left when each person votes once; how many came again is noted.
 
     Args:
@@ -176,7 +174,7 @@ def once(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) 
     """
     if repeats == "refuse":
         remedy = "keep one of them, or choose by `repeats` first, last or mean"
-        require_once(table, rows[keys], what, remedy)
+        refuse_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
     if not repeated:

@@ -17,7 +17,7 @@ import numpy as np
 from pqpp_backbones.chat.chat import Chat, Request, hash_pixels, parse_reply
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.vistar.vistar import LEVELS, flat_questions, validate_questionnaire
+from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
 from pqpp_feedback.assess.assessor import Verdict, make_random
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
@@ -196,7 +196,7 @@ class Answers:
 
         Args:
             image: RGB, of PIL.
-            questions: As `pqpp_datasets.vistar.vistar.flat_questions` gives them.
+            questions: As `pqpp_datasets.vistar.vistar.flatten_questions` gives them.
 
         Raises:
             ServiceError: The model does not reply.
@@ -319,7 +319,7 @@ class HwpqScore(VistarScore):
                 questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
                 if kept.has(picture.prompt):
                     with contextlib.suppress(FeedbackError):  # told when it is its turn
-                        questions = flat_questions(kept.get_questionnaire(picture.prompt))
+                        questions = flatten_questions(kept.get_questionnaire(picture.prompt))
                 elif kept.writer is None:  # it gets no answer
                     continue
                 yield from (asked[3] for asked in answers.requests(image, questions))
@@ -344,7 +344,7 @@ class HwpqScore(VistarScore):
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
         with self.measure_time("questions"):
-            questions = flat_questions(self._questionnaires.get_questionnaire(picture.prompt))
+            questions = flatten_questions(self._questionnaires.get_questionnaire(picture.prompt))
         with self.measure_time("answers"):
             return {"questions": questions, **self._answers.collect(image, questions)}
 

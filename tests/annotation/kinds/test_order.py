@@ -4,9 +4,11 @@ import pytest
 from support.kinds import answer_error, shown, vote
 from support.studies import do_all, small_store
 
+from pqpp_annotation.export import export_study
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import add_person
+from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 
 KIND = get_task_kind("order")
 
@@ -50,18 +52,20 @@ def test_a_page_names_images_otherwise():
 def test_export(tmp_path):
     store = small_store(tmp_path, kind="order", prompts=2)
     do_all(store, add_person(store, "ann").id)
-    files = KIND.export(get_votes(store))
-    rows = list(files["places"])
-    assert len(rows) == 4 and {row["place"] for row in rows} == {1, 2}
-    by_image = {row["image"]: row["place"] for row in rows}
-    for row in KIND.export(get_votes(store))["rankings"]:
-        assert [by_image[name] for name in row["generations"]] == row["ranking"]
+    rows = list(KIND.export(get_votes(store))["rankings"])
+    assert len(rows) == 4 and {row["rank"] for row in rows} == {1, 2}
+    export_study(store, tmp_path / "votes")
     store.close()
+    options = BuildOptions(prior_wins=0.5)
+    built = build_benchmark(rankings=tmp_path / "votes" / "rankings.csv", options=options)
+    wins = {row["prompt_id"]: row["model"] for row in rows if row["rank"] == 1}
+    for prompt in built.splits["train"].to_pylist():
+        assert prompt[f"{wins[prompt['prompt_id']]}_rate"] == 1
 
 
 def test_places_by_hand():
     images = (("a.png", "x", 11), ("b.png", "y", 9))
     said = vote("", "ann", {"places": {"11": 2, "9": 1}}, images=images)
-    assert [(row["model"], row["place"]) for row in KIND.export([said])["places"]] == [
+    assert [(row["model"], row["rank"]) for row in KIND.export([said])["rankings"]] == [
         ("x", 2), ("y", 1),
     ]  # fmt: skip

@@ -7,8 +7,8 @@ from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
-from pqpp_annotation.protocol.admission import judge_people, study_votes
-from pqpp_datasets.own_benchmark import BuildOptions
+from pqpp_annotation.protocol.admission import judge_people, to_study_votes
+from pqpp_datasets.own_benchmark.options import BuildOptions
 
 KIND = get_task_kind("preference")
 SETTINGS = KIND.check_study({})
@@ -72,7 +72,7 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
             votes.append(vote("", name, {"choice": said, "left": left}, model="", **about))
     path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
     built = dict(build(preferences=path).preferences.flagged_voters)
-    table = study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
+    table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
     live = {
         one.name: one.flag for one in judge_people(table, BuildOptions()).annotators if one.flag
     }

@@ -9,12 +9,12 @@ from support.studies import answer, do_all, small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
-from pqpp_annotation.owner.downloads import payment_rows
-from pqpp_annotation.owner.ledger import active_seconds
-from pqpp_annotation.owner.overview import DAY, StudyMonitor, disagreements
+from pqpp_annotation.owner.downloads import list_payments
+from pqpp_annotation.owner.ledger import compute_active_seconds
+from pqpp_annotation.owner.overview import DAY, StudyMonitor, compute_disagreements
 from pqpp_annotation.protocol.completion import CODE, get_finish
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import add_person, decide_on_person, person_by_id, withdraw_person
+from pqpp_annotation.store.people import add_person, decide_on_person, get_person, withdraw_person
 from pqpp_annotation.store.work import next_item
 from pqpp_annotation.study.study import Payment
 
@@ -22,7 +22,7 @@ from pqpp_annotation.study.study import Payment
 def test_disagreement_is_the_mean_distance_of_two_votes():
     draw = np.random.default_rng(0)
     unit, value = draw.integers(0, 30, 200), draw.integers(-1, 3, 200).astype(float)
-    found = disagreements(unit, value, 31)
+    found = compute_disagreements(unit, value, 31)
     for one in range(31):
         pairs = list(itertools.combinations(value[unit == one], 2))
         wanted = np.mean([abs(a - b) for a, b in pairs]) if pairs else np.nan
@@ -74,7 +74,7 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
 def test_active_time_by_hand(given, ended, browser, seconds):
     table = {"assignment_id": [1, 2, 3], "person_id": 1, "state": "done", "seconds": browser}
     table |= {"given": np.array(given) * 1000, "created": np.array(ended) * 1000}
-    found = active_seconds(pandas.DataFrame(table), Payment(least_seconds=5))
+    found = compute_active_seconds(pandas.DataFrame(table), Payment(least_seconds=5))
     assert found == {1: pytest.approx(seconds)}
 
 
@@ -150,15 +150,15 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
     for name in ("anna", "boris"):
         person = add_person(store, name, outside={"PROLIFIC_PID": name})
         do_all(store, person.id)
-        before = person_by_id(store, person.id)
+        before = get_person(store, person.id)
         found = get_finish(store, before)
         at_once = get_finish(store, before)  # by another page, without the code
-        again = get_finish(store, person_by_id(store, person.id))
+        again = get_finish(store, get_person(store, person.id))
         assert at_once.code == found.code
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
-        assert person_by_id(store, person.id).outside[CODE] == found.code
+        assert get_person(store, person.id).outside[CODE] == found.code
         codes.add(found.code)
-    rows = list(payment_rows(store.study, StudyMonitor(store).get_overview().dues))
+    rows = list(list_payments(store.study, StudyMonitor(store).get_overview().dues))
     assert {row["completion_code"] for row in rows} == codes and len(codes) == 2
     assert {row["PROLIFIC_PID"] for row in rows} == {"anna", "boris"}
     store.close()

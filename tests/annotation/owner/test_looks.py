@@ -80,21 +80,3 @@ def test_the_overview_is_up_to_date_by_itself(served, visitor):
     page.evaluate("document.activeElement.blur()")
     passes(page, lambda: "late" in page.inner_text("#people"))
     expect(page.locator("[data-updated]")).to_contain_text("Up to date at")
-
-
-@pytest.mark.daily
-def test_a_decision_by_keyboard_alone(served, visitor):
-    page = come(served, visitor)
-    page.goto(f"{served.url}/owner/items/1")
-    page.locator("select").first.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Tab")
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    expect(page.locator("option[selected]")).to_have_count(1)
-    with served.store.reading() as db:
-        from sqlalchemy import select
-
-        from pqpp_annotation.store.tables import Adjudication
-
-        assert db.execute(select(Adjudication.value)).scalars().all() == [{"label": -1}]

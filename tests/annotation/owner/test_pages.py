@@ -28,7 +28,6 @@ FORMS = {
     "/people/2": {"decision": "refuse", "message": "x"},
     "/message": {"message": "x"},
     "/pay/hand": {},
-    "/items/1": {"image": "1", "choice": '{"label": 2}'},
     "/invitations": {"count": "1", "role": "owner"},
     "/invitations/1/revoke": {},
 }
@@ -40,7 +39,7 @@ VALUES = {
     "preference": {"choice": "b"},
     "rich": {**RICH, "inappropriate": False},
 }
-TABLES = ("annotators", "disputes", "payment")
+TABLES = ("annotators", "payment")
 
 
 def begun(folder, **database):
@@ -165,7 +164,7 @@ def test_each_table_is_a_csv(client, store):
         assert answered.headers["content-type"].startswith("text/csv"), name
         assert "attachment" in answered.headers["content-disposition"]
         table = list(csv.DictReader(io.StringIO(answered.text)))
-        assert table or name == "disputes", name
+        assert table, name
     people = {
         r["annotator"]: r
         for r in csv.DictReader(io.StringIO(client.get("/owner/annotators.csv").text))
@@ -207,24 +206,6 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
     assert "Paused since" not in client.get("/owner").text
 
 
-def test_a_decision_stands_beside_the_votes(client, store, tmp_path):
-    join(client, role="owner")
-    votes = list(get_votes(store))
-    page = client.get("/owner/items/1")
-    image = re.search(r'name="image" value="(\d+)"', page.text)[1]
-    for choice, kept in (('{"label": 1}', 1), ('{"label": 0}', 1), ("", 0), ('{"label": 2}', 1)):
-        assert owner_posts(client, "/items/1", image=image, choice=choice).status_code == 303
-        assert client.get("/owner/items/1").text.count(" selected") == kept
-    for wrong in ({"image": "999", "choice": ""}, {"image": image, "choice": '{"label": 7}'}):
-        assert owner_posts(client, "/items/1", **wrong).status_code == 409
-    assert owner_posts(client, "/items/1", image=image, choice="[" * 5000).status_code == 409
-    assert client.get("/owner/items/99").status_code == 409
-    assert list(get_votes(store)) == votes
-    export_study(store, tmp_path / "out")
-    [row] = csv.DictReader((tmp_path / "out" / "adjudications.csv").open())
-    assert row["label"] == "2" and row["prompt_id"] == "q0"
-
-
 def test_bad_decisions_are_refused_and_change_nothing(client, store):
     join(client, role="owner")
     before = [rows(store, table) for table in (Invitation, Person)]
@@ -234,7 +215,6 @@ def test_bad_decisions_are_refused_and_change_nothing(client, store):
         ("/people/2", {"message": "\0"}),
         (f"/people/{10**12}", {"decision": "refuse"}),
         (f"/people/{10**25}", {"decision": "refuse"}),
-        (f"/items/{10**25}", {"image": "1", "choice": ""}),
         (f"/invitations/{10**12}/revoke", {}),
         ("/pay/nobody", {}),
     ):

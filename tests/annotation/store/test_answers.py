@@ -9,7 +9,7 @@ from support.studies import answer, do_all, rows
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import count_answers, get_votes, save_answer
-from pqpp_annotation.store.people import add_person, person_by_id, withdraw_person
+from pqpp_annotation.store.people import add_person, get_person, withdraw_person
 from pqpp_annotation.store.work import next_item, skip_item
 
 
@@ -91,7 +91,7 @@ def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
     with store.reading() as db:
         assert db.scalars(select(tables.Item.done)).all() == [1] * 4
     for person in (first, second):
-        assert person_by_id(store, person).withdrawn is not None
+        assert get_person(store, person).withdrawn is not None
         with pytest.raises(AnnotationError, match="you have left this study"):
             next_item(store, person)
     # The place of the one whose answers were deleted is free again.

@@ -8,17 +8,17 @@ from support.studies import answer, do_all, rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.answers import get_votes, save_answer
-from pqpp_annotation.store.people import add_person, person_by_id
+from pqpp_annotation.store.people import add_person, get_person
 from pqpp_annotation.store.tables import Answer
 from pqpp_annotation.store.work import (
     get_item,
     get_past_items,
     get_progress,
     get_training,
+    get_training_feedback,
     next_item,
     next_step,
     skip_item,
-    training_feedback,
 )
 
 MINUTE = 60_000
@@ -171,7 +171,7 @@ def test_training_comes_first_and_may_be_tried_twice(made):
     for _ in range(2):
         assert next_item(store, bad) is None and next_step(store, bad).name == "screened_out"
     assert get_training(store, bad).tries_left == 0
-    assert person_by_id(store, bad).training_tries == 2
+    assert get_person(store, bad).training_tries == 2
     # The answers of the failed try are kept.
     ids = [past.assignment for past in get_past_items(store, bad)]
     answers = [row for row in rows(store, Answer) if row.assignment_id in ids]
@@ -183,11 +183,11 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     person = add_person(store, "a").id
     shown = next_item(store, person)
     with pytest.raises(AnnotationError, match="that was answered"):
-        training_feedback(store, person, shown.assignment)
+        get_training_feedback(store, person, shown.assignment)
     first = shown.images[0].id
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
     answer(store, person, shown, {"label": 0})  # a slip of the finger is mended before the end
-    is_right, expected = training_feedback(store, person, shown.assignment)
+    is_right, expected = get_training_feedback(store, person, shown.assignment)
     assert is_right is False
     assert expected == {image.id: {"label": 2} for image in shown.images}
     with pytest.raises(AnnotationError, match="answered once"):
@@ -218,7 +218,7 @@ def test_nobody_sees_or_answers_anothers_item(made):
         lambda: get_item(store, second, shown.assignment),
         lambda: skip_item(store, second, shown.assignment),
         lambda: answer(store, second, shown),
-        lambda: training_feedback(store, second, shown.assignment),
+        lambda: get_training_feedback(store, second, shown.assignment),
     ):
         with pytest.raises(AnnotationError, match="not given to you"):
             attempt()

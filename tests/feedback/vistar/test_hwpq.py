@@ -10,7 +10,7 @@ pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 Image = pytest.importorskip("PIL.Image")
 
 from pqpp_backbones.chat.chat import Budget, Chat, Reply  # noqa: E402
-from pqpp_datasets.vistar.vistar import LEVELS, flat_questions  # noqa: E402
+from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402  # noqa: E402
     Answers,
@@ -69,7 +69,7 @@ def honest(request):
 
 
 IMAGE = Image.new("RGB", (8, 8), "red") if hasattr(Image, "new") else None
-QUESTIONS = flat_questions(normalise_weights(questionnaire()))
+QUESTIONS = flatten_questions(normalise_weights(questionnaire()))
 
 
 def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():

@@ -1,17 +1,15 @@
-"""What people said, item by item and person by person, and what the owner decides there."""
+"""What people said, item by item and person by person, for the owner to read."""
 
 import datetime
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import (
-    Adjudication,
     Answer,
     Assignment,
     Event,
@@ -19,43 +17,23 @@ from pqpp_annotation.store.tables import (
     ItemImage,
     Person,
 )
-from pqpp_annotation.store.transactions import Transaction, reads, writes
-from pqpp_annotation.study.study import Study
-from pqpp_files.foreign.json_values import parse_json
+from pqpp_annotation.store.transactions import Transaction, reads
 
 _MOST_ITEM = 2**62
 
 
 @dataclass(frozen=True)
-class JudgedPart:
-    """An image of an item, or the item itself, with all that people said of it.
-
-    Attributes:
-        image: None where the answers are about the item.
-        votes: (who, role, what was said), members of the control group first.
-        decision: What the owner decided, None before.
-    """
-
-    image: ItemImage | None
-    votes: list[tuple[str, str, Mapping[str, Any]]]
-    decision: Mapping[str, Any] | None
-
-    @property
-    def image_id(self) -> int | None:
-        """By which answers name it."""
-        return self.image.id if self.image else None
-
-
-@dataclass(frozen=True)
 class Case:
-    """An item that is decided on: its prompt, and what people said of each image.
+    """An item with its prompt, and what people said of each image.
 
     Attributes:
+        votes: Of each image, None where the answers are about the item: (who, role, what was said),
+            members of the control group first.
         reports: Who reported a problem with it, and what was written.
     """
 
     item: Item
-    parts: list[JudgedPart]
+    votes: list[tuple[ItemImage | None, list[tuple[str, str, Mapping[str, Any]]]]]
     images: Sequence[ItemImage]
     reports: list[tuple[str, str]]
 
@@ -71,8 +49,8 @@ def get_case(db: Transaction, item_id: int) -> Case:
         >>> from pqpp_annotation.demo import example_study
         >>> folder, study, store = example_study(answered=True)
         >>> case = get_case(store, 1)
-        >>> case.item.prompt, len(case.parts), len(case.parts[0].votes)
-        ('a cat', 1, 2)
+        >>> case.item.prompt, [len(said) for image, said in case.votes]
+        ('a cat', [2])
         >>> store.close()
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
@@ -80,18 +58,14 @@ def get_case(db: Transaction, item_id: int) -> Case:
         raise AnnotationError(f"there is no item {item_id}; choose one from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
-    votes = _votes_on(db, {item_id})
-    decided = select(Adjudication).where(Adjudication.item_id == item_id)
-    decisions = {scalar.item_image_id: scalar.value for scalar in db.scalars(decided)}
-    parts = []
-    for image in images if db.study.kind.about_image else [None]:
-        image_id = image.id if image else None
-        parts.append(JudgedPart(image, votes[item_id, image_id], decisions.get(image_id)))
+    votes = _get_votes_on(db, {item_id})
+    judged = images if db.study.kind.about_image else [None]
+    of_images = [(image, votes[item_id, image.id if image else None]) for image in judged]
     said = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
-    return Case(item, parts, images, said)
+    return Case(item, of_images, images, said)
 
 
-def _votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
+def _get_votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
     """Return what people say of each item and image: name, role and value; of trials nothing."""
     about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Person)
@@ -132,64 +106,6 @@ def list_events(db: Transaction) -> list[dict[str, Any]]:
     return rows
 
 
-def list_choices(study: Study, part: JudgedPart) -> list[dict[str, Any]]:
-    """List the possible decisions: the labels of the task, and every answer given.
-
-    Example:
-        >>> from pqpp_annotation.study.study import parse_study
-        >>> study = parse_study({"name": "mine", "kind": "relevance"})
-        >>> len(list_choices(study, JudgedPart(None, [], None))) > 1
-        True
-    """
-    choices = study.kind.choices(study.task)
-    for *_, value in part.votes:
-        if dict(value) not in choices:
-            choices.append(dict(value))
-    return choices
-
-
-@writes
-def decide(db: Transaction, case: Case, person_id: int, image: str, choice: str) -> None:
-    """Keep what the owner decided on an image, beside the votes; "" takes the decision back.
-
-    Args:
-        person_id: Of the owner.
-        image: The id of the image in the item; "" for the item itself.
-        choice: The value, as JSON.
-
-    Raises:
-        AnnotationError: The image is not of this item, or the value none of the choices.
-
-    Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> from pqpp_annotation.store.people import add_person
-        >>> folder, study, store = example_study(answered=True)
-        >>> owner, case = add_person(store, "owner", "owner"), get_case(store, 1)
-        >>> image = str(case.parts[0].image_id or "")
-        >>> decide(store, case, owner.id, image, '{"label": 1}')
-        >>> get_case(store, 1).parts[0].decision
-        {'label': 1}
-        >>> store.close()
-    """
-    part = next((asked for asked in case.parts if str(asked.image_id or "") == image), None)
-    if part is None:
-        raise AnnotationError(f"image {image[:20]!r} is not of this item; load the page again", 409)
-    allowed = {json.dumps(value, sort_keys=True): value for value in list_choices(db.study, part)}
-    value = None
-    if choice:
-        try:
-            value = allowed[json.dumps(parse_json(choice), sort_keys=True)]
-        except (ValueError, KeyError):
-            raise AnnotationError(
-                "this is not one of the choices; load the page again", 409
-            ) from None
-    same = Adjudication.item_image_id.is_not_distinct_from(part.image_id)
-    db.execute(delete(Adjudication).where(Adjudication.item_id == case.item.id, same))
-    if value is not None:
-        row = {"item_id": case.item.id, "item_image_id": part.image_id, "person_id": person_id}
-        db.add(Adjudication(value=value, created=db.now(), **row))
-
-
 @reads
 def list_answers(
     db: Transaction, person_id: int, page: int, size: int
@@ -226,7 +142,7 @@ def list_answers(
             for name, role, value in votes
             if name != own_name
         ]
-        for about, votes in _votes_on(db, items).items()
+        for about, votes in _get_votes_on(db, items).items()
     }
     return [
         {
