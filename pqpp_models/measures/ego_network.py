@@ -38,8 +38,7 @@ name                       value for the ego
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +82,6 @@ class EgoNetworks:
             )
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
-        self.settings = {"alpha": alpha, "beta": beta, "threshold": threshold}
         self.graph = lru_cache(_KEPT)(self.build)
         # Of the relative threshold the neighbours of a word are the same in every network.
         self._near: dict[int, Neighbours] = {}
@@ -145,24 +143,6 @@ class EgoNetworks:
             self._values[key] = float(measure(self.graph(word), word))
         return self._values[key]
 
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what is saved: the settings, and the words with their vectors."""
-        words = "\n".join(self.vectors.words).encode("utf-8", "surrogateescape")
-        tensors: dict[str, NDArray[Any]] = {
-            "words": np.frombuffer(words, np.uint8),
-            "vectors": self.vectors.array,
-        }
-        return dict(self.settings), tensors
-
-    @classmethod
-    def from_state(
-        cls, folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Any]
-    ) -> Self:
-        """Return the networks that ``state`` described."""
-        words = bytes(tensors["words"]).decode("utf-8", "surrogateescape").split("\n")
-        vectors = WordVectors(words, tensors["vectors"])
-        return cls(vectors, *(config[name] for name in ("alpha", "beta", "threshold")))
-
 
 def _networkx() -> Any:
     import networkx
@@ -179,14 +159,7 @@ EVIDENCE = Evidence(
     variable="PQPP_WORD_VECTORS",
     form="a file of them (word2vec .bin or .vec)",
     # The seven measures are usually asked one after the other over one embedding.
-    opened=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
-    state=EgoNetworks.state,
-    load=EgoNetworks.from_state,
-    describe=lambda networks: (
-        f"{len(networks.vectors.words):,} word vectors, whose licence is that of their source; "
-        + ", ".join(f"{name} {value}" for name, value in networks.settings.items())
-    ),
-    licence="other",
+    open=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
 )
 
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics, split_terms
 from pqpp_models.measures.measure import to_measures
-from pqpp_models.measures.pre_retrieval import COUNTS
+from pqpp_models.measures.pre_retrieval import COLLECTION
 
 Scores = NDArray[np.float64]
 
@@ -436,6 +436,6 @@ MEASURES = {
             "query_drift": _on_rows(query_drift, "results", "perturbed"),
         }
     ),
-    **to_measures({"clarity": _on_rows(clarity, "captions", "scores")}, evidence=COUNTS),
+    **to_measures({"clarity": _on_rows(clarity, "captions", "scores")}, evidence=COLLECTION),
 }
 """The measures; each takes rows, the evidence and its options."""

@@ -142,33 +142,18 @@ def _aggregate(aggregate: Callable[[Values], float], values: Callable[[QueryTerm
     return measure
 
 
-def _evidence(postings: bool) -> Evidence:
-    return Evidence(
-        what="a collection of captions",
-        variable="PQPP_COLLECTION",
-        form="a text file with one caption a line, or to the folder of a saved predictor, as of "
-        "avg_pmi, that holds one",
-        opened=open_statistics,
-        state=lambda statistics: statistics.state(postings),
-        load=CaptionStatistics.from_state,
-        describe=lambda statistics: (
-            f"counts of {len(statistics.terms):,} terms over {statistics.n_documents:,} captions, "
-            "and no caption's text"
-        ),
-    )
-
-
-COUNTS, POSTINGS = _evidence(postings=False), _evidence(postings=True)
-"""A collection's counts of terms, without and with which caption holds which terms."""
+COLLECTION = Evidence(
+    what="a collection of captions",
+    variable="PQPP_COLLECTION",
+    form="a text file with one caption a line",
+    open=open_statistics,
+)
 
 
 def of_prompts(
     measure: Callable[[QueryTerms], float], prompts: Iterable[str], statistics: CaptionStatistics
 ) -> Values:
     """Return a measure of the known terms of each prompt, 0.0 for one without any.
-
-    Raises:
-        PredictorError: the measure needs postings that were not kept.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog", "a red dog"])
     >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()
@@ -178,7 +163,7 @@ def of_prompts(
     return np.array([measure(query) if len(query.places) else 0.0 for query in queries], np.float64)
 
 
-_OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {
+_OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
     "avg_idf": _aggregate(np.mean, idf),
     "max_idf": _aggregate(np.max, idf),
     "sum_idf": _aggregate(np.sum, idf),
@@ -191,14 +176,11 @@ _OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {
     "max_var": _aggregate(np.max, var),
     "sum_var": _aggregate(np.sum, var),
     "scs": scs,
-}
-_OF_POSTINGS: dict[str, Callable[[QueryTerms], float]] = {
     "query_scope": query_scope,
     "avg_pmi": _aggregate(np.mean, pmi),
     "max_pmi": _aggregate(np.max, pmi),
 }
-MEASURES = {
-    **to_measures({n: partial(of_prompts, m) for n, m in _OF_COUNTS.items()}, evidence=COUNTS),
-    **to_measures({n: partial(of_prompts, m) for n, m in _OF_POSTINGS.items()}, evidence=POSTINGS),
-}
+MEASURES = to_measures(
+    {name: partial(of_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
+)
 """The measures; each takes prompts and the statistics of the collection that is searched."""

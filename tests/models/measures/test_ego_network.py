@@ -195,12 +195,15 @@ class TestPredictor:
         assert network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
-        predictor = MeasurePredictor(
-            name, EgoNetworks(CIRCLE, 1, 0.7, "absolute"), {"aggregation": "max"}
+    def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
+        lines = (
+            f"{w} {' '.join(map(str, v))}" for w, v in zip(CIRCLE.words, CIRCLE.array, strict=True)
         )
+        (tmp_path / "words.vec").write_text("\n".join(lines))
+        monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "words.vec"))
+        predictor = MeasurePredictor(name, EgoNetworks(CIRCLE), {"aggregation": "max"})
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
-        assert loaded.evidence.settings == {"alpha": 1, "beta": 0.7, "threshold": "absolute"}
+        assert loaded.options == {"aggregation": "max"}
         found = predictor.predict(self.PROMPTS, "mean_p10,mean_hbpp")
         np.testing.assert_array_equal(loaded.predict(self.PROMPTS, "mean_p10,mean_hbpp"), found)
         networks, compute = predictor.evidence, GRAPHS[name]
