@@ -79,11 +79,9 @@ class Axis:
 Floats = NDArray[np.float64]
 LEFT, RIGHT, TOP, BOTTOM = 46, 312, 8, 204
 """The frame of a panel, in units of about a pixel; the drawing is 320 by 248."""
-FEW = 300
-"""Up to so many prompts are points."""
+MOST_POINTS = 500
+"""Of more prompts so many, evenly taken, are points."""
 GROUPS = 10
-_CELL = 8
-_LEVELS = 5
 
 
 def panel(
@@ -119,15 +117,14 @@ def panel(
         )
     low, high = max(across.low, up.low), min(across.high, up.high)
     ends = {"x1": across.at(low), "y1": up.at(low), "x2": across.at(high), "y2": up.at(high)}
-    xs, ys = across.at(predicted), up.at(true)
+    shown = slice(None, None, -(-len(true) // MOST_POINTS) or 1)
     return {
         "title": title,
         "result": result,
         "alt": words,
         "across": across.ticks(),
         "up": up.ticks(),
-        "points": points(xs, ys) if len(true) <= FEW else "",
-        "cells": cells(xs, ys) if len(true) > FEW else [],
+        "points": draw_points(across.at(predicted[shown]), up.at(true[shown])),
         "equal": ends if in_units and len(true) and low < high else None,
         "groups": [
             {
@@ -170,47 +167,15 @@ def calibration(predicted: Floats, true: Floats) -> list[tuple[float, float, flo
     return bins
 
 
-def points(xs: Floats, ys: Floats) -> list[str]:
-    """Return a path for each point, without a length: its line has round ends.
+def draw_points(xs: Floats, ys: Floats) -> str:
+    """Return the path of points, each without a length: its line has round ends.
 
     Example:
-        >>> points(np.array([1.0]), np.array([2.25]))
-        ['M1 2.2h0']
+        >>> draw_points(np.array([1.0]), np.array([2.25]))
+        'M1 2.2h0'
     """
-    return [f"M{x:.4g} {y:.4g}h0" for x, y in zip(np.round(xs, 1), np.round(ys, 1), strict=True)]
-
-
-def cells(xs: Floats, ys: Floats) -> list[dict[str, Any]]:
-    """Return squares of a panel by how many points lie in them: five steps by the root of it.
-
-    Args:
-        xs: Places across.
-        ys: Places down.
-
-    Returns:
-        Of each step that is met its `level` (1 to 5), the least and the greatest count in it, `low`
-        and `high`, and the `path` of its squares.
-
-    Example:
-        >>> cells(np.full(4, 50.0), np.full(4, 20.0))
-        [{'level': 5, 'low': 4, 'high': 4, 'path': 'M46 16h8v8h-8z'}]
-    """
-    lefts = np.arange(LEFT, RIGHT + _CELL, _CELL)
-    tops = np.arange(TOP, BOTTOM + _CELL, _CELL)
-    counts = np.histogram2d(xs, ys, [lefts, tops])[0].astype(int)
-    levels = np.ceil(_LEVELS * np.sqrt(counts / counts.max())).astype(int)
-    square = f"h{_CELL}v{_CELL}h-{_CELL}z"
-    return [
-        {
-            "level": level,
-            "low": int(counts[levels == level].min()),
-            "high": int(counts[levels == level].max()),
-            "path": "".join(
-                f"M{lefts[x]} {tops[y]}{square}" for x, y in np.argwhere(levels == level)
-            ),
-        }
-        for level in np.unique(levels[counts > 0]).tolist()
-    ]
+    pairs = zip(np.round(xs, 1), np.round(ys, 1), strict=True)
+    return "".join(f"M{x:.4g} {y:.4g}h0" for x, y in pairs)
 
 
 _SIDE = 300
@@ -255,7 +220,7 @@ def space_panels(
                     "part": part + 1,
                     "low": float(values[fifth == part].min()),
                     "high": float(values[fifth == part].max()),
-                    "path": "".join(points(xs[fifth == part], ys[fifth == part])),
+                    "path": draw_points(xs[fifth == part], ys[fifth == part]),
                 }
                 for part in np.unique(fifth).tolist()
             ]

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
-from pqpp_models.bench.charts import FEW, comparable, leading, panel, ranked_rows, space_panels
+from pqpp_models.bench.charts import (
+    MOST_POINTS,
+    comparable,
+    leading,
+    panel,
+    ranked_rows,
+    space_panels,
+)
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
@@ -107,7 +114,7 @@ def render_report(
             for name, column, *rest in differences(results)
         ],
         notes=[visible(line) for line in notes(results, published)],
-        few=FEW,
+        most_points=MOST_POINTS,
         predictors=panels,
         without=without,
         spaces=pictures,

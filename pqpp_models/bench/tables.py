@@ -72,8 +72,8 @@ class TableRow:
     cells: tuple[tuple[Half, ...] | None, ...]
 
     @property
-    def kind(self) -> str:
-        """Which part of a table it stands in: rows of one kind stand between two rules."""
+    def group(self) -> str:
+        """The part of a table that it is in; rules separate the groups."""
         return "published" if self.key.startswith("[") else self.key
 
 
@@ -357,25 +357,17 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
 
 
 def _means(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a line of means for each set of columns that a predictor has.
-
-    A line has all predictors that have its columns, so that every mean in it is over the same ones.
-    """
-    columns = {n: set(some) for n, some in collect((r.predictor, r.label) for r in results).items()}
-    every = list_labels(results)
-    for some in dict.fromkeys(map(frozenset, columns.values())):
-        having = [r for r in results if r.label in some and some <= columns[r.predictor]]
-        means = [
-            f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
-            for name, r, tau in mean_over_targets(having)
-            if not (math.isnan(r) and math.isnan(tau))
-        ]
-        if len(some) < 2 or not means:
-            continue
-        which = f"all {len(every)} columns"
-        if len(some) < len(every):
-            which = f"{len(some)} of {len(every)} columns ({', '.join(list_labels(having))})"
-        yield f"mean over {which}, Pearson / Kendall: {'; '.join(means)}"
+    """Yield a line of the means of all predictors that have every column."""
+    labels = list_labels(results)
+    columns = collect((result.predictor, result.label) for result in results)
+    having = [r for r in results if len(columns[r.predictor]) == len(labels) > 1]
+    means = [
+        f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
+        for name, r, tau in mean_over_targets(having)
+        if not (math.isnan(r) and math.isnan(tau))
+    ]
+    if means:
+        yield f"mean over all {len(labels)} columns, Pearson / Kendall: {'; '.join(means)}"
 
 
 def _count_undefined(result: Result) -> int:
@@ -393,16 +385,13 @@ def without_figure(results: Sequence[Result]) -> Iterator[str]:
     missing = [result for result in results if _count_undefined(result) == 2]
     if half := dict.fromkeys(r.predictor for r in results if _count_undefined(r) == 1):
         yield f"– {', '.join(half)}: only one coefficient is given or defined"
-    few = {r.label: r.n for r in missing if r.n < 2}
-    for label, n in few.items():
+    for label, n in {r.label: r.n for r in missing if r.n < 2}.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
-    equal = collect((r.label, r.predictor) for r in missing if r.label not in few)
-    for label in list(equal):
-        if {r.predictor for r in results if r.label == label} == set(equal[label]):
-            del equal[label]
-            yield (f"– no figure for {label}: all true values, or all predictions, are equal")
-    for together, labels in collect((", ".join(n), label) for label, n in equal.items()).items():
-        yield f"– no figure of {together} for {', '.join(labels)}: all predictions are equal"
+    equal = collect((r.label, r.predictor) for r in missing if r.n > 1)
+    for names, labels in collect(
+        (", ".join(names), label) for label, names in equal.items()
+    ).items():
+        yield f"– no figure of {names} for {', '.join(labels)}: all values of a side are equal"
 
 
 class BenchTable(pd.DataFrame):
@@ -479,7 +468,7 @@ def format_results(
     for block in make_blocks(results, published):
         lines: list[Any] = []
         for index, row in enumerate(block.rows):
-            if style == "table" and index and row.kind != block.rows[index - 1].kind:
+            if style == "table" and index and row.group != block.rows[index - 1].group:
                 lines.append(SEPARATING_LINE)
             texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
             lines.append([shown(row.name), *texts])
@@ -554,11 +543,11 @@ def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
     yield rf"{_escape(block.title.partition(' (')[0])}{above} \\"
     yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(names), 2))
     yield "predictor" + r" & $r$ & $\tau$" * len(names) + r" \\"
-    kind = None
+    group = None
     for row in block.rows:
-        if row.kind != kind:
+        if row.group != group:
             yield r"\midrule"
-        kind = row.kind
+        group = row.group
         halves = chain.from_iterable(cell or [Half("–", False, None)] * 2 for cell in row.cells)
         yield rf"{_escape(row.name)} & {' & '.join(map(_figure, halves))} \\"
     yield r"\bottomrule"
