@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
@@ -63,108 +62,6 @@ class ModelsAutoload(Command):
         elif self.action == "off":
             switch_off(folder)
         print(status(folder))
-
-
-class ModelsCollection(Group):
-    """Let a text ensemble measure prompts against your own captions.
-
-    Retrieval performance depends on the collection. A text ensemble (pqpp train text_ensemble)
-    measures how densely captions lie around a prompt; with these two commands it uses your captions
-    instead of MS COCO's.
-
-    examples:
-      pqpp models collection build captions.txt --predictor runs/ensemble --output my_collection
-      pqpp models collection attach my_collection --predictor runs/ensemble --output my_predictor
-      pqpp predict "a red cat" --predictor my_predictor
-    """
-
-
-class ModelsCollectionAttach(ModelsCollection, Command):
-    """Save a text ensemble that uses a collection.
-
-    The copy keeps the captions it was trained on; all others are replaced.
-    """
-
-    collection: str = option(NEEDED, "what `build` saved", path="folder", word=True)
-    predictor: str = option(NEEDED, "the text ensemble", path="name")
-    output: str = option(NEEDED, "where to save it", path="output")
-
-    def run(self) -> None:
-        """Put the collection into the predictor and save that."""
-        from pqpp_backbones.checkpoint import check_checkpoint_folder
-        from pqpp_models import Predictor
-        from pqpp_models.text.collection.encoded import EncodedCaptions, to_encoder, with_collection
-
-        predictor: Any = Predictor.from_pretrained(self.predictor)
-        to_encoder(predictor)  # refuses those without a collection before much is read
-        check_checkpoint_folder(self.output, predictor.name)
-        captions = EncodedCaptions.from_pretrained(self.collection)
-        changed: Any = with_collection(predictor, captions)
-        before, after = len(predictor.model.collection), len(changed.model.collection)
-        folder = changed.save_pretrained(self.output)
-        if not 0.5 <= after / before <= 2:
-            note(
-                f"the collection has {after:,} captions instead of {before:,}; scores depend on "
-                "it: do not compare them with the old predictor's"
-            )
-        labelled = changed.model.collection.labelled
-        print(f"{after:,} captions, {labelled:,} of them labelled: {folder}")
-
-
-class ModelsCollectionBuild(ModelsCollection, Command):
-    """Encode captions and save their vectors and word counts.
-
-    Captions with the same words count once; their text is not saved.
-
-    Attributes:
-        captions: Text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is
-            standard input.
-        layers: Layers to keep; 0 is the input of the first (default: the predictor's; with --model,
-            the last).
-    """
-
-    captions: str = option(NEEDED, path="file", word=True)
-    column: str = option("caption", "the file's column of captions")
-    predictor: str | None = option(None, "the text ensemble to build for", path="name")
-    model: str | None = option(None, "another encoder: name or folder", metavar="NAME", path="name")
-    layers: tuple[int, ...] = option((), metavar="N[,N...]")
-    output: str = option(NEEDED, "where to save it", path="output")
-
-    def __post_init__(self) -> None:
-        """Check that there is one encoder."""
-        super().__post_init__()
-        self.require_one_of("predictor", "model")
-
-    def run(self) -> None:
-        """Encode the captions and save them."""
-        from pqpp_backbones.checkpoint import check_checkpoint_folder
-        from pqpp_models.prompt_file import read_texts
-        from pqpp_models.text.collection.encoded import KIND, EncodedCaptions, distinct
-
-        check_checkpoint_folder(self.output, KIND)  # before the encoding
-        captions = read_texts(self.captions, self.column)
-        encoder, tokenizer, layers = self._encoder()
-        texts = distinct(captions)
-        progress = sys.stderr.isatty()
-        collection = EncodedCaptions.build(texts, encoder, tokenizer, layers, progress)
-        folder = collection.save_pretrained(self.output)
-        print(f"{len(collection):,} distinct captions of {len(captions):,}, saved in {folder}")
-
-    def _encoder(self) -> tuple[Any, Any, list[int]]:
-        """Return the encoder, its tokenizer, and the layers."""
-        from pqpp_files.extras import needing
-        from pqpp_models import Predictor
-        from pqpp_models.text.collection.encoded import to_encoder
-
-        if self.predictor is not None:
-            predictor: Any = Predictor.from_pretrained(self.predictor)
-            encoder, layers = to_encoder(predictor)
-            return encoder, predictor.tokenizer, list(self.layers or layers)
-        with needing("pqpp models collection build --model", "models"):
-            from pqpp_backbones.encoder.pretrained import load_encoder
-        encoder, tokenizer = load_encoder(self.model or "")
-        last = [encoder.config.num_hidden_layers]
-        return encoder, tokenizer, list(self.layers) or last
 
 
 class ModelsList(Command):

@@ -40,7 +40,7 @@ CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": 
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration; each has one row a target, of this shape."""
 
-_FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
+_FACTS = ("data", "training", "evaluation", "alignment_sources")
 _MOST_EXTREME = 3.0
 _MOST_PRIORS = 2.0
 _WORDS, _LETTERS = np.log([2.0, 41.0]), np.log([6.0, 301.0])

@@ -74,25 +74,10 @@ class Postings:
             for word in content_words(words)
         }
         keys = np.array([_key(words) for words in spoken], dtype=np.uint32)
-        return cls._of_pairs(np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2), keys)
-
-    @classmethod
-    def _of_pairs(cls, pairs: NDArray[np.uint32], keys: NDArray[np.uint32]) -> Postings:
-        """Return the postings of sorted pairs of a word and a caption."""
-        words, counts = np.unique(pairs[:, 0], return_counts=True)
+        hashes, numbers = np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2).T
+        words, counts = np.unique(hashes, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return cls(words, starts, pairs[:, 1].copy(), keys)
-
-    def replaced(self, kept: int, others: Postings) -> Postings:
-        """Return the postings of the first captions, with those of others behind them."""
-        first, second = self._pairs(), others._pairs()
-        second[:, 1] += np.uint32(kept)
-        pairs = np.concatenate([first[first[:, 1] < kept], second])
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-        return self._of_pairs(pairs, np.concatenate([self.keys[:kept], others.keys]))
-
-    def _pairs(self) -> NDArray[np.uint32]:
-        return np.column_stack([np.repeat(self.words, np.diff(self.starts)), self.captions])
+        return cls(words, starts, numbers.copy(), keys)
 
     def scope(self, prompts: Sequence[str]) -> Singles:
         """Return how many captions hold all, nearly all or most of each prompt's content words.
@@ -252,45 +237,18 @@ class Collection:
             blocks.append(np.concatenate(parts))
         return np.concatenate(blocks, axis=1)
 
-    def replaced(
-        self, states: Mapping[int, Singles], tables: WordTables, postings: Postings
-    ) -> Collection:
-        """Return a collection with the labelled captions and others behind them.
-
-        Of the others, those whose vector is a labelled one's are left out.
-
-        Args:
-            states: an encoder's outputs for the others, by layer.
-            tables: the counts of their words, which take the place of the old ones.
-            postings: their words.
-        """
-        count = self.labelled
-        labelled = {layer: rows[:count] for layer, rows in self.vectors.items()}
-        added = self.project({layer: states[layer] for layer in labelled})
-        known, rows = labelled[self.last], added[self.last]
-        new = [(part @ known.T).max(axis=1, initial=-1) < SAME for part in chunks(rows)]
-        kept = np.concatenate(new)
-        vectors = {k: np.concatenate([labelled[k], added[k][kept]]) for k in labelled}
-        words = self.postings.replaced(count, postings) if self.postings is not None else None
-        return Collection(vectors, self.means, count, tables, words)
-
     def tensors(self) -> Arrays:
         """Return the collection as named arrays; vectors are rounded to sixteen bits."""
-        arrays = word_tensors(self.tables, self.postings)
+        arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
+        arrays |= prefixed("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
             arrays[f"collection.{layer}"] = vectors.astype(np.float16)
             arrays[f"collection.{layer}.mean"] = self.means[layer]
         return arrays
 
 
-def word_tensors(tables: WordTables, postings: Postings | None) -> Arrays:
-    """Return the counts and the postings of words as named arrays."""
-    arrays: Arrays = {"words.counts": tables.counts, "words.pairs": tables.pairs}
-    return arrays | (prefixed("postings.", vars(postings)) if postings is not None else {})
-
-
 def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
-    """Return what `word_tensors` gave, of so many captions.
+    """Return the counts and the postings that `Collection.tensors` gave, of so many captions.
 
     Raises:
         KeyError, ValueError: an array is missing, or some do not fit each other.

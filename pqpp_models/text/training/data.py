@@ -23,7 +23,6 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
-from pqpp_models.text.collection.encoded import distinct
 from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.studies import Study, read_sources, within_groups
@@ -230,7 +229,27 @@ def read_captions(path: str, known: Iterable[str]) -> list[str]:
         path: a text file with one on each line, or any table with a column ``caption``.
         known: prompts that are left out.
     """
-    return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
+    return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), known)
+
+
+def drop_duplicates(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Return the captions with words, once each, in order; none that says what a known text says.
+
+    Raises:
+        PredictorError: there is none.
+
+    >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], known=["A bird!"])
+    ['A cat.', 'Two dogs']
+    """
+    said = {tuple(to_words(text)) for text in known}
+    kept: dict[tuple[str, ...], str] = {}
+    for caption in captions:
+        words = tuple(to_words(caption))
+        if words and words not in said:
+            kept.setdefault(words, caption)
+    if not kept:
+        raise PredictorError("no caption with words; give a file with one caption per line or row")
+    return list(kept.values())
 
 
 def read_parti(path: str) -> list[str]:

@@ -10,9 +10,9 @@ from pqpp_models.text.collection.collection import (
     COHERENCE_NEIGHBOURS,
     SCOPE_RANKS,
     SCOPE_SHARES,
+    Collection,
     Postings,
     coherence_features,
-    word_tensors,
     words_from_tensors,
 )
 from pqpp_models.text.reading.words import WordTables, content_words, to_words
@@ -68,7 +68,7 @@ def test_a_caption_does_not_count_itself():
 
 def test_postings_hold_no_words_and_come_back():
     tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
-    arrays = word_tensors(tables, postings)
+    arrays = Collection({}, {}, 0, tables, postings).tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
     _, again = words_from_tensors(arrays, len(CAPTIONS))
     np.testing.assert_array_equal(again.scope(CAPTIONS), postings.scope(CAPTIONS))
