@@ -65,14 +65,14 @@ def predict(
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
-    columns = predicted_columns(predictor, rows, targets, uncertainty, progress, unread)
+    columns = predict_columns(predictor, rows, targets, uncertainty, progress, unread)
     try:
         return pd.DataFrame(columns)
     except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
         return pd.DataFrame(columns | {"prompt": pd.Series(columns["prompt"], dtype=object)})
 
 
-def predicted_columns(
+def predict_columns(
     predictor: Predictor,
     rows: Sequence[Any],
     targets: str | Iterable[str] | None = None,
@@ -87,7 +87,7 @@ def predicted_columns(
     Example:
         >>> static = Predictor.from_pretrained("static")
         >>> rows = static.read_rows(["A cat."])
-        >>> list(predicted_columns(static, rows, "mean_rr", uncertainty=True))
+        >>> list(predict_columns(static, rows, "mean_rr", uncertainty=True))
         ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'out_of_domain', 'ignored']
     """
     chosen = predictor.get_columns(targets)
@@ -109,12 +109,12 @@ def predicted_columns(
     return columns
 
 
-def ordered_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the targets asked for; all, and first `alignment`, if none is.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
-        >>> ordered_targets(static, "mean_rr"), ordered_targets(static, None)[:2]
+        >>> order_targets(static, "mean_rr"), order_targets(static, None)[:2]
         (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
     chosen = predictor.get_columns(targets)
@@ -123,14 +123,14 @@ def ordered_targets(predictor: Predictor, targets: str | Iterable[str] | None) -
     )
 
 
-def main_targets(predictor: Predictor) -> tuple[str, ...]:
+def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
     """Return the targets that a person looks at first: a measure's mean stands for its models.
 
     Example:
-        >>> main_targets(Predictor.from_pretrained("static"))
+        >>> choose_main_targets(Predictor.from_pretrained("static"))
         ('alignment', 'mean_hbpp', 'mean_p10', 'mean_rr')
     """
-    names = ordered_targets(predictor, None)
+    names = order_targets(predictor, None)
     averaged = {get_measure(name) for name in names if is_mean(name)}
     return tuple(name for name in names if is_mean(name) or get_measure(name) not in averaged)
 
@@ -191,7 +191,7 @@ class PredictShard:
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         options = (self.targets, self.uncertainty, False, self.unread)
         rows = self.loaded_predictor.read_rows(texts)
-        figures_ = predicted_columns(self.loaded_predictor, rows, *options)
+        figures_ = predict_columns(self.loaded_predictor, rows, *options)
         kinds = {"out_of_domain": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))

@@ -75,7 +75,7 @@ def _count_blank(texts: Sequence[str]) -> tuple[int, int]:
     return len(texts), sum(not text.strip() for text in texts)
 
 
-def dataset_rows(
+def load_dataset_rows(
     dataset: str,
     subset: str | None = None,
     split: str | None = None,

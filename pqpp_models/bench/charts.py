@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
-from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, cell_values
+from pqpp_models.bench.protocol import (
+    Figure,
+    Predictions,
+    PublishedResult,
+    Result,
+    select_cell_values,
+)
 from pqpp_models.bench.tables import get_interval, list_labels
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
@@ -103,7 +109,7 @@ def panel(
         in_units: Whether predictions are in the units of the target: then the line of equal values
             is drawn.
     """
-    pair = cell_values(predictions, result, references[result.target], sources)
+    pair = select_cell_values(predictions, result, references[result.target], sources)
     predicted, true = (side.clip(-_DRAWN, _DRAWN) for side in pair)
     across = Axis.around(predicted, LEFT, RIGHT)
     up = Axis.around(true, BOTTOM, TOP)
@@ -251,7 +257,7 @@ def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()
     return max(labels, key=lambda name: (count[name], is_mean(name), places[name]), default="")
 
 
-def ranked_rows(
+def rank_rows(
     results: Sequence[Result],
     published: Sequence[PublishedResult],
     label: str,

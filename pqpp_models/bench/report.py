@@ -16,7 +16,7 @@ from pqpp_models.bench.charts import (
     comparable,
     leading,
     panel,
-    ranked_rows,
+    rank_rows,
     space_panels,
 )
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
@@ -26,17 +26,17 @@ from pqpp_models.bench.tables import (
     FITTED,
     HEADINGS,
     differences,
-    few_prompts,
-    fitted_notes,
     get_fitted,
     get_interval,
+    group_published,
     heading,
     headings,
     list_labels,
     make_blocks,
     mark_name,
+    note_few_prompts,
+    note_fitted,
     notes,
-    published_groups,
 )
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predictor import Predictor
@@ -95,9 +95,9 @@ def render_report(
         if set(predictions.targets) & set(run.references):
             asked = predictor if explain else None
             extremes.append(
-                extreme_prompts(predictions, run.references, split.prompts, titles, asked)
+                list_extremes(predictions, run.references, split.prompts, titles, asked)
             )
-    ranking = ranked_rows(results, published, label, coefficient)
+    ranking = rank_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
         title=visible(title),
@@ -130,7 +130,7 @@ def _measures(
     captions = {
         key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
         f"{first.n} prompts."
-        for key, (first, *_) in published_groups(published).items()
+        for key, (first, *_) in group_published(published).items()
     }
     measures = []
     for block in make_blocks(results, published):
@@ -158,7 +158,7 @@ _DIRECTIONS = {
 }
 
 
-def extreme_prompts(
+def list_extremes(
     predictions: Predictions,
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
@@ -254,6 +254,6 @@ def in_words(
         f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
         f"{visible(first.config)}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
-        *(f"{visible(line)}." for line in few_prompts(results)),
+        *(f"{visible(line)}." for line in note_few_prompts(results)),
     ]
-    return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
+    return [*lines, *(f"{visible(line)}." for line in note_fitted(results))]

@@ -16,8 +16,8 @@ from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
-from pqpp_models.bench.split import Split, held_out_builds
-from pqpp_models.bench.tables import fitted_notes, mark_name
+from pqpp_models.bench.split import Split, choose_builds
+from pqpp_models.bench.tables import mark_name, note_fitted
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
@@ -150,7 +150,7 @@ def run_routing(
         raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = held_out_builds(predictors, rows, (weak, strong))
+    builds = choose_builds(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
@@ -170,7 +170,7 @@ def run_routing(
         routings.append(Routing(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
-    notes = [*builds.notes, *fitted_notes(routings[: len(rules)])]
+    notes = [*builds.notes, *note_fitted(routings[: len(rules)])]
     means = (float(low.mean()), float(high.mean()))
     return RoutingTable(weak, strong, means, routings, curves, notes)
 

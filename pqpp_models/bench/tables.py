@@ -31,10 +31,10 @@ from pqpp_models.bench.protocol import (
     Result,
     arrow,
     collect,
+    iterate_means,
     mark,
-    mean_over_targets,
 )
-from pqpp_models.bench.split import ALL_ROWS, other_releases
+from pqpp_models.bench.split import ALL_ROWS, note_other_releases
 
 FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
@@ -111,7 +111,7 @@ def make_blocks(results: Sequence[Result], published: Sequence[PublishedResult])
 def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
-    for key, group in {"": ranked, **published_groups(published), FITTED: rest}.items():
+    for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
         columns = collect((one.label, one) for one in group)
         for name, ours in collect((one.predictor, one) for one in group).items():
             mine = {result.label: result for result in ours if result.label in labels}
@@ -141,7 +141,7 @@ def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half
     values = [getattr(one, name) for one in column]
     known = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(known) and value == max(known) > min(known)
-    text = f"{coefficient_text(value)}{mark(p):1}{sign}"
+    text = f"{format_coefficient(value)}{mark(p):1}{sign}"
     return Half(text, best, get_interval(figure, name))
 
 
@@ -161,11 +161,11 @@ def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
-def coefficient_text(value: float) -> str:
+def format_coefficient(value: float) -> str:
     """Return a coefficient with three digits, a dash in the same width for none.
 
     Example:
-        >>> coefficient_text(0.5), coefficient_text(float("nan"))
+        >>> format_coefficient(0.5), format_coefficient(float("nan"))
         (' 0.500', '   –  ')
     """
     return "   –  " if math.isnan(value) else f"{value:6.3f}"
@@ -180,8 +180,8 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
         short: Where the measure stands above: the model alone.
 
     Example:
-        >>> from pqpp_models.bench.protocol import published_results
-        >>> heading(published_results()[0]), heading(published_results()[0], short=True)
+        >>> from pqpp_models.bench.protocol import read_published
+        >>> heading(read_published()[0]), heading(read_published()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
     name = (readable_model if short else readable_name)(result.target, described)
@@ -223,7 +223,7 @@ def _get_measure(result: Figure) -> str:
     return measure.name if measure else "other"
 
 
-def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
+def group_published(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
     groups = collect((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
@@ -288,13 +288,13 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
         ]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     for config in dict.fromkeys(result.config for result in results):
-        lines += other_releases({r.predictor: r.trained_on for r in results}, config)
-    lines += fitted_notes(results)
+        lines += note_other_releases({r.predictor: r.trained_on for r in results}, config)
+    lines += note_fitted(results)
     lines += _means([result for result in results if result.ranked])
-    lines += without_figure(results)
+    lines += note_missing(results)
     if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
         lines.append(MARKS_NOTE)
-    lines += few_prompts(results)
+    lines += note_few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
@@ -305,14 +305,14 @@ def notes(results: Sequence[Result], published: Sequence[PublishedResult]) -> li
             if warning := getattr(row, f"{coefficient}_baseline_warning"):
                 name = f"{row.predictor} less {row.baseline} on {row.label}"
                 lines.append(f"! {name}, {coefficient.title()}: {warning}")
-    for key, (first, *_) in published_groups(published).items():
+    for key, (first, *_) in group_published(published).items():
         lines.append(
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
     return lines
 
 
-def few_prompts(results: Iterable[Any]) -> list[str]:
+def note_few_prompts(results: Iterable[Any]) -> list[str]:
     """Return a line where figures are of few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=_FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < _FEW else []
@@ -324,7 +324,7 @@ def get_fitted(results: Iterable[Any]) -> dict[str, int]:
     return {name: max(counts) for name, counts in rows.items()}
 
 
-def fitted_notes(results: Iterable[Any]) -> list[str]:
+def note_fitted(results: Iterable[Any]) -> list[str]:
     """Return the lines on what the predictors of a table were fitted to."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
@@ -362,8 +362,8 @@ def _means(results: Sequence[Result]) -> Iterator[str]:
     columns = collect((result.predictor, result.label) for result in results)
     having = [r for r in results if len(columns[r.predictor]) == len(labels) > 1]
     means = [
-        f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
-        for name, r, tau in mean_over_targets(having)
+        f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
+        for name, r, tau in iterate_means(having)
         if not (math.isnan(r) and math.isnan(tau))
     ]
     if means:
@@ -375,11 +375,11 @@ def _count_undefined(result: Result) -> int:
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 
-def without_figure(results: Sequence[Result]) -> Iterator[str]:
+def note_missing(results: Sequence[Result]) -> Iterator[str]:
     """Yield a line on each reason why a cell has no figure.
 
     Example:
-        >>> list(without_figure([]))
+        >>> list(note_missing([]))
         []
     """
     missing = [result for result in results if _count_undefined(result) == 2]
@@ -449,7 +449,7 @@ def format_results(
         }
     """
     if style == "latex":
-        return latex_tables(results, published)
+        return format_latex(results, published)
     if style == "json":
         # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
         rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
@@ -501,7 +501,7 @@ _ESCAPES = {
 _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
-def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
     """Return a table for each task, in LaTeX; a measure of the task has a block of it.
 
     The best figures of ours are bold, and so are those of each published source. What the figures
@@ -571,7 +571,7 @@ def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
         r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
     ]
     labels = {label for block in blocks for label in block.labels}
-    for key, group in published_groups(published).items():
+    for key, group in group_published(published).items():
         if labels & {size.label for size in group}:
             at = group[0]
             parts.append(f"{key} published, on {_escape(at.config)}, {at.split} ($n = {at.n}$).")

@@ -20,9 +20,9 @@ from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
-from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
+from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
 from pqpp_models.predictor import REFERENCE, Predictor
-from pqpp_models.targets import Z90, known_range
+from pqpp_models.targets import Z90, get_known_range
 from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_and_judge
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
@@ -130,7 +130,7 @@ class Answerer:
         >>> Answerer(Predictor.from_pretrained("static")).list_targets()
         ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
         """
-        return list(main_targets(self.predictor))
+        return list(choose_main_targets(self.predictor))
 
     def html(self, text: str | None, target: str | None = None) -> str:
         """Return the answer as HTML, for one prompt a line of a text, or a table of them.
@@ -144,12 +144,12 @@ class Answerer:
         """
         given = read_pasted(text)
         prompts = self.predictor.read_rows(given["prompt"])
-        targets, is_sure = ordered_targets(self.predictor, None), self.predictor.knows_uncertainty
+        targets, is_sure = order_targets(self.predictor, None), self.predictor.knows_uncertainty
         verdicts = PromptVerdicts()
         if REFERENCE in self.predictor.details:
             columns, verdicts = predict_and_judge(self.predictor, prompts, targets, is_sure)
         else:
-            columns = predicted_columns(self.predictor, prompts, targets, is_sure)
+            columns = predict_columns(self.predictor, prompts, targets, is_sure)
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(given) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
@@ -218,7 +218,7 @@ def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, An
 
 
 def _bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
-    value, limits = columns[name][row], known_range(name)
+    value, limits = columns[name][row], get_known_range(name)
     deviation = columns.get(f"{name}_deviation", [None] * (row + 1))[row]
     words = readable_words(name) if get_measure(name) else ""
     if value is None or deviation is None:

@@ -28,7 +28,7 @@ from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import normalise
-from pqpp_models.targets import known_range
+from pqpp_models.targets import get_known_range
 
 FEWEST = 20
 """Distinct prompts with a score that a target needs."""
@@ -143,7 +143,7 @@ class LlmPredictor(Predictor):
                 raise PredictorError(f"{chat.name} tells no level of {target}; name another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
-            ends = known_range(target) or (limits or {}).get(target) or ends
+            ends = get_known_range(target) or (limits or {}).get(target) or ends
             scale = (*ends, true.mean() - slope * levels.mean(), slope)
             fitted.scales[target] = [float(number) for number in scale]
             found = qpp_values(levels[:, None], true[:, None], _MEASURES)
@@ -188,7 +188,7 @@ class LlmPredictor(Predictor):
 
     def _level(self, pair: tuple[str, str]) -> float:
         try:
-            return level_of(self.chat.ask(self._request(*pair)))
+            return read_level(self.chat.ask(self._request(*pair)))
         except ServiceError as error:
             if error.is_of_one_request:
                 return math.nan
@@ -247,13 +247,13 @@ class LlmPredictor(Predictor):
         return made
 
 
-def level_of(reply: Reply) -> float:
+def read_level(reply: Reply) -> float:
     """Return the level that a reply tells, NaN where it tells none.
 
     Example:
-        >>> level_of(Reply("7", chances={"7": 0.4, "8": 0.4})), level_of(Reply("A 6.5, I think"))
+        >>> read_level(Reply("7", chances={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
         (7.5, 6.5)
-        >>> level_of(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
+        >>> read_level(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
         nan
     """
     chances = reply.chances or {}

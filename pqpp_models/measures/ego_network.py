@@ -163,7 +163,7 @@ EVIDENCE = Evidence(
 )
 
 
-def network_words(prompt: str) -> list[str]:
+def split_network_words(prompt: str) -> list[str]:
     """Split a prompt into the words that have a network: lower-case, letters only, no stopwords.
 
     Tokens are NLTK's, stopwords NLTK's English ones, as in the PQPP authors' code.
@@ -199,7 +199,7 @@ def of_prompts(
             f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
         )
     aggregate = getattr(np, aggregation)
-    rows = [network_words(prompt) for prompt in prompts]
+    rows = [split_network_words(prompt) for prompt in prompts]
     networks.prepare({word for row in rows for word in row})
     values = (np.array([networks.value(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)

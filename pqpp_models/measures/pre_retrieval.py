@@ -63,11 +63,11 @@ class QueryTerms(NamedTuple):
     cf: Values
 
 
-def query_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
+def look_up_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
     """Look up the terms of a prompt.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog"])
-    >>> query_terms("A cat, a cat, a unicorn", statistics).times.tolist()
+    >>> look_up_terms("A cat, a cat, a unicorn", statistics).times.tolist()
     [3.0, 2.0]
     """
     counts = Counter(split_terms(prompt))
@@ -159,7 +159,7 @@ def of_prompts(
     >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()
     [1.099, 0.0]
     """
-    queries = (query_terms(prompt, statistics) for prompt in prompts)
+    queries = (look_up_terms(prompt, statistics) for prompt in prompts)
     return np.array([measure(query) if len(query.places) else 0.0 for query in queries], np.float64)
 
 

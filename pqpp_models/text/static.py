@@ -30,11 +30,11 @@ from pqpp_models.text.arrays import (
     INT8_SCALE,
     Floats,
     Singles,
-    exact_product,
-    on_grid,
-    prefixed,
+    add_prefix,
+    multiply_exactly,
+    round_to_grid,
+    strip_prefix,
     unit,
-    unprefixed,
 )
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
@@ -46,7 +46,7 @@ from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.judged import JudgedModel, compute_facts, compute_lengths
 from pqpp_models.text.reading.asking_less import simplify_prompt
-from pqpp_models.text.reading.words import WordTables, without_accents
+from pqpp_models.text.reading.words import WordTables, strip_accents
 
 UNKNOWN_PIECE = "[UNK]"
 _MAX_WORD = 100
@@ -121,7 +121,7 @@ def split_words(prompt: str) -> list[str]:
     text = prompt[:_MAX_CHARACTERS].lower()
     if text.isascii():
         return "".join(map(_ASCII.__getitem__, text.encode())).split()
-    return "".join(map(_space_out, without_accents(text))).split()
+    return "".join(map(_space_out, strip_accents(text))).split()
 
 
 def _space_out(character: str) -> str:
@@ -181,10 +181,10 @@ class StaticNetwork:
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
             kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
-            self._kernels[layer] = on_grid(kernel.reshape(len(kernel), -1))
+            self._kernels[layer] = round_to_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
         for layer in layers[2:]:
-            self._kernels[layer] = on_grid(self.weights[f"{layer}.weight"].T)
+            self._kernels[layer] = round_to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
@@ -216,17 +216,17 @@ class StaticNetwork:
         distinct, own = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
         )
-        pieces = _and_none(self.pieces[distinct])
-        scales = _and_none(self.scales[distinct])[:, None]
+        pieces = _append_zeros(self.pieces[distinct])
+        scales = _append_zeros(self.scales[distinct])[:, None]
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
-        products = exact_product(pieces, self._kernels["first"]) * scales
+        products = multiply_exactly(pieces, self._kernels["first"]) * scales
         # Many pieces stand between the same ones: what the first layer makes of them is one.
         before, after = _neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
         sums = self._convolve("first", products, before[first], own[first], after[first])
-        phrases = _and_none(np.maximum(sums, 0))
-        products = exact_product(phrases, self._kernels["second"])
+        phrases = _append_zeros(np.maximum(sums, 0))
+        products = multiply_exactly(phrases, self._kernels["second"])
         before, after = _neighbours(threes, ends)
         count = np.diff(ends).astype(np.float32)[:, None]
         pooled = np.empty((len(encoded), 2 * phrases.shape[1] + vectors.shape[1] + 1), np.float32)
@@ -246,7 +246,7 @@ class StaticNetwork:
         return pooled
 
     def _linear(self, layer: str, rows: Singles) -> Singles:
-        return exact_product(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
+        return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *places: NDArray[np.int64]) -> Singles:
         """Add up what each piece, the one before and the one after make of the layer's kernel.
@@ -263,7 +263,7 @@ class StaticNetwork:
         return sums
 
 
-def _and_none(rows: NDArray[Any]) -> NDArray[Any]:
+def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([rows, np.zeros_like(rows[:1])])
 
 
@@ -330,7 +330,7 @@ class StaticPredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return on_grid(self.references.T / INT8_SCALE)
+        return round_to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in.
@@ -352,7 +352,7 @@ class StaticPredictor(CalibratedPredictor):
         """
         return self.network.layers(self._encode(to_texts(self.read_rows(rows))))[1:]
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+    def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.
 
         Those of `no_easier_with_more` are the lowest of all texts that ask for less.
@@ -395,9 +395,9 @@ class StaticPredictor(CalibratedPredictor):
             "references": self.references,
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
-            **prefixed("network.", weights),
-            **({} if pairs is None else prefixed("pairs.", pairs.tensors())),
-            **({} if self.judged is None else prefixed("judged.", self.judged.tensors())),
+            **add_prefix("network.", weights),
+            **({} if pairs is None else add_prefix("pairs.", pairs.tensors())),
+            **({} if self.judged is None else add_prefix("judged.", self.judged.tensors())),
             **self._calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
@@ -433,7 +433,7 @@ class StaticPredictor(CalibratedPredictor):
                 "or its vocabulary does not fit the word pieces; save or download the "
                 "predictor again"
             )
-        network = unprefixed("network.", tensors)
+        network = strip_prefix("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
             raise ModelError(
@@ -441,10 +441,10 @@ class StaticPredictor(CalibratedPredictor):
             )
         if "length_costs" in config:
             raise ModelError(f"{folder}: made by an older version of pqpp; download it again")
-        if counts := unprefixed("pairs.", tensors):
+        if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)
-        judged = unprefixed("judged.", tensors)
+        judged = strip_prefix("judged.", tensors)
         return cls(
             WordPieces(vocabulary, max_pieces),
             StaticNetwork(tensors["pieces"], tensors["scales"], network, pairs),

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from support.processes import run_pqpp
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, read_published
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
 
@@ -92,7 +92,7 @@ def test_a_mean_is_of_predictors_that_have_all_columns():
 
 def test_published_figures_are_those_of_the_papers(real_data):
     paper = json.loads((real_data.parent / "papers" / "published_results.json").read_text())["pqpp"]
-    ours = {(r.predictor, r.target, r.config): [r.pearson, r.kendall] for r in published_results()}
+    ours = {(r.predictor, r.target, r.config): [r.pearson, r.kendall] for r in read_published()}
     for key, config in (("table3_main", "pqpp"), ("repository_v1.0_test_2000", "pqpp-v1.0")):
         table = paper[key]
         for name, values in table.items():

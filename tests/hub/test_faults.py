@@ -19,8 +19,8 @@ export(["sample"], "bench")
 predictor = Predictor.from_pretrained("static-train")
 predictor.save_pretrained("model")
 from pathlib import Path
-from pqpp_models.hub import endpoint_files
-served = endpoint_files(predictor)
+from pqpp_models.hub import list_endpoint_files
+served = list_endpoint_files(predictor)
 Path("endpoint").mkdir()
 for name, content in served.items():
     content = content if isinstance(content, bytes) else content.read_bytes()

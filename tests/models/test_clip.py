@@ -203,12 +203,12 @@ def test_a_model_of_another_kind_is_told(tmp_path):
 
 def test_training_without_images_says_where_they_are(tmp_path):
     from pqpp_files.errors import PqppError
-    from pqpp_models.training.data import image_options
+    from pqpp_models.training.data import get_image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
     with pytest.raises(PqppError, match=r"pqpp has no images; .*33\.5 GB, .*https://"):
-        image_options(recipe)
+        get_image_options(recipe)
     recipe.image_dir = "images"
-    assert image_options(recipe) == {"image_dir": "images"}
+    assert get_image_options(recipe) == {"image_dir": "images"}
     # Another's data may hold images of their own.
-    assert image_options(SimpleNamespace(dataset="mine", subset=None, image_dir=None)) == {}
+    assert get_image_options(SimpleNamespace(dataset="mine", subset=None, image_dir=None)) == {}

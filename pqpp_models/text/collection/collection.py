@@ -18,9 +18,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Arrays, Singles, chunks, prefixed, unit
+from pqpp_models.text.arrays import Arrays, Singles, add_prefix, chunks, unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.reading.words import WordTables, content_words, difficulty_features, to_words
+from pqpp_models.text.reading.words import (
+    WordTables,
+    compute_difficulty,
+    find_content_words,
+    to_words,
+)
 
 SCOPE_SHARES = (0.8, 0.6, 0.4)
 SCOPE_RANKS = (1, 5, 10, 20, 50)
@@ -71,7 +76,7 @@ class Postings:
         pairs = {
             (zlib.crc32(word.encode()), number)
             for number, words in enumerate(spoken)
-            for word in content_words(words)
+            for word in find_content_words(words)
         }
         keys = np.array([_key(words) for words in spoken], dtype=np.uint32)
         hashes, numbers = np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2).T
@@ -91,7 +96,7 @@ class Postings:
         rows = []
         for prompt in prompts:
             words = to_words(prompt)
-            content = content_words(words)
+            content = find_content_words(words)
             same = np.flatnonzero(self.keys == _key(words))
             hits = np.zeros(len(self.keys), dtype=np.int16)
             weight = np.zeros(len(self.keys))
@@ -213,18 +218,18 @@ class Collection:
             layers: where the nearest labelled captions are looked up.
             own: whether the prompts are captions of the collection.
         """
-        blocks = [self.density_features(vectors)]
+        blocks = [self.measure_density(vectors)]
         for layer in layers:
             known = self.vectors[layer][: self.labelled]
-            blocks.append(neighbour_labels(vectors[layer], known, labels))
-        blocks.append(difficulty_features(prompts, self.tables, own))
+            blocks.append(average_labels(vectors[layer], known, labels))
+        blocks.append(compute_difficulty(prompts, self.tables, own))
         if self.postings is not None:
             blocks.append(self.postings.scope(prompts))
             last = vectors[self.last], self.vectors[self.last]
-            blocks.append(coherence_features(*last))
+            blocks.append(measure_coherence(*last))
         return np.concatenate(blocks, axis=1)
 
-    def density_features(self, vectors: Mapping[int, Singles]) -> Singles:
+    def measure_density(self, vectors: Mapping[int, Singles]) -> Singles:
         """Return how densely the labelled captions, and all, lie around prompts in each layer."""
         blocks = []
         for layer, known in self.vectors.items():
@@ -240,14 +245,14 @@ class Collection:
     def tensors(self) -> Arrays:
         """Return the collection as named arrays; vectors are rounded to sixteen bits."""
         arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
-        arrays |= prefixed("postings.", vars(self.postings)) if self.postings is not None else {}
+        arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
             arrays[f"collection.{layer}"] = vectors.astype(np.float16)
             arrays[f"collection.{layer}.mean"] = self.means[layer]
         return arrays
 
 
-def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
+def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
     """Return the counts and the postings that `Collection.tensors` gave, of so many captions.
 
     Raises:
@@ -285,7 +290,7 @@ def density(similarity: Singles) -> Singles:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def neighbour_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
+def average_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     """Return the labels, of shape ``(captions, targets)``, of the nearest captions, averaged."""
     blocks = []
     for part in chunks(rows):
@@ -299,7 +304,7 @@ def neighbour_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     return np.concatenate(blocks).astype(np.float32)
 
 
-def coherence_features(rows: Singles, known: Singles) -> Singles:
+def measure_coherence(rows: Singles, known: Singles) -> Singles:
     """Return how alike the captions nearest to some prompts are to each other.
 
     For each of `COHERENCE_NEIGHBOURS`, the mean cosine between two of them and the deviation of
@@ -307,7 +312,7 @@ def coherence_features(rows: Singles, known: Singles) -> Singles:
     prompt itself are left out.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
-    >>> features = coherence_features(np.array([[0.6, 0.8, 0.0]], np.float32), known)
+    >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)
     >>> round(3 * float(features[0, 0]), 4)
     1.0
     """

@@ -29,7 +29,7 @@ from pqpp_backbones.prompt.numbers import NUMBER_WORDS
 from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import detect_language
-from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, without_accents
+from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, strip_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
@@ -154,7 +154,7 @@ class KnownWords:
         if language is not None:
             return WordsRead(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
-            share = max(share, self._share(without_accents(prompt)))
+            share = max(share, self._share(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
         if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
             share = 0.0

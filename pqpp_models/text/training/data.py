@@ -25,7 +25,7 @@ from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
-from pqpp_models.text.training.studies import Study, read_sources, within_groups
+from pqpp_models.text.training.studies import Study, correlate_in_groups, read_sources
 from pqpp_models.training.data import Rows, correlations
 
 FEWER_WORDS = "fewer words"
@@ -75,7 +75,7 @@ def fewer_words(prompts: Sequence[str]) -> Floats:
     return -np.array([len(to_words(prompt)) for prompt in prompts], dtype=np.float64)
 
 
-def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
+def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
     """Return what predictions score on a study that was not learned.
 
     Args:
@@ -99,13 +99,13 @@ def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
         "interval": [_round(report["ci_low"]), _round(report["ci_high"])],
     }
     if study.groups is not None:
-        within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
+        within = correlate_in_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _round(float(np.mean(within))) if within else None
     return row | {FEWER_WORDS: coefficient(fewer_words(prompts))}
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the rows of `study_row` as a table, with the means over the studies.
+    """Return the rows of `score_study` as a table, with the means over the studies.
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
@@ -121,10 +121,10 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
     return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")
 
 
-def interval_over_studies(coefficients: Sequence[float], seed: int) -> list[float]:
+def bootstrap_interval(coefficients: Sequence[float], seed: int) -> list[float]:
     """Return a 95 % interval of the mean of studies' coefficients, by a bootstrap of the studies.
 
-    >>> interval_over_studies([0.25, 0.25], seed=0)
+    >>> bootstrap_interval([0.25, 0.25], seed=0)
     [0.25, 0.25]
     """
     drawn = np.random.default_rng(seed).choice(coefficients, (10_000, len(coefficients)))
@@ -159,7 +159,7 @@ class TextData:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read(split) for split in splits)
         self.scores_on_train = recipe.scores_on_train(kind, self.train, self.validation)
-        self.goals = fitted_values(recipe, self.train)
+        self.goals = read_fitted_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
         self.captions = [content(text) for text in read_captions(recipe.captions, known)]
@@ -167,7 +167,7 @@ class TextData:
         self.sources = read_sources(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
-        model_class = registry.predictor_class("bert").model_class()
+        model_class = registry.get_predictor_class("bert").model_class()
         self.new_model = partial(model_class.from_backbone, recipe.model)
         self.recipe = recipe
 
@@ -201,14 +201,14 @@ class TextData:
             scores = self.scores_on_train
         scores = scores | ({"fitted_rows": learned} if learned else {})
         rows = {
-            name: study_row(study, predictor.predict(study.prompts, target)[:, 0])
+            name: score_study(study, predictor.predict(study.prompts, target)[:, 0])
             for name, study in studies.items()
         }
         rows = predictor.details.get("evaluation", {}).get("studies", rows)
         return {**scores, **({"studies": rows} if rows else {})}
 
 
-def fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
+def read_fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
     """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
     from datasets import load_dataset
 

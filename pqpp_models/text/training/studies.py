@@ -55,7 +55,7 @@ class Study:
     groups: Sequence[str] | None = None
 
 
-def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
+def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
     """Return GIMBRR's prompts with the share of models whose image matched.
 
     The tasks called `Controlled ...` are left out, as in the paper's overall rates.
@@ -96,12 +96,12 @@ def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     return np.array([np.mean(np.array(ratings[normalise(p)]) >= _MATCHES) for p in prompts])
 
 
-def within_groups(
+def correlate_in_groups(
     predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
 ) -> list[float]:
     """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
 
-    >>> rho = within_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
+    >>> rho = correlate_in_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
     >>> [round(one, 6) for one in rho]
     [1.0]
     """
@@ -117,12 +117,12 @@ def within_groups(
     return coefficients
 
 
-def prompt_effects(
+def centre_by_generator(
     prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
 ) -> Scores:
     """Yield prompts with scores in deviations from the mean of the generator that drew them.
 
-    >>> list(prompt_effects(["a cat", "a dog", "a hat"], ["old", "old", "new"], [1.0, 2.0, 5.0]))
+    >>> list(centre_by_generator(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
     [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
     """
     names, values = np.asarray(generators), np.asarray(scores, np.float64)
@@ -140,7 +140,7 @@ def _ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
 
 
 def _matches(annotations: Any) -> Scores:
-    rates = gimbrr_match_rates(annotations)
+    rates = compute_match_rates(annotations)
     return zip(rates.prompts, rates.scores, rates.groups or (), strict=True)
 
 
@@ -235,7 +235,7 @@ def _read_file(name: str, data_dir: str) -> Study:
     try:
         table = read_table(path, ["prompt", "model", score])
         prompts, generators = table.texts("prompt"), table.texts("model")
-        return _distinct(prompt_effects(prompts, generators, table.numbers(score)))
+        return _distinct(centre_by_generator(prompts, generators, table.numbers(score)))
     except FileError as error:
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
 

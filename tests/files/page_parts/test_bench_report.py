@@ -7,7 +7,7 @@ from support.browser import picture
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor
-from pqpp_models.bench.protocol import published_results
+from pqpp_models.bench.protocol import read_published
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import load_predictors, run_table
 from pqpp_models.bench.split import Split
@@ -23,7 +23,7 @@ def page():
     names = ("static", "mean_word_length")
     found = run_table(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
     assert found.get_published() == []
-    return render_report(found, published_results(), found.spaces()[0], explain=True)
+    return render_report(found, read_published(), found.spaces()[0], explain=True)
 
 
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")

@@ -7,9 +7,9 @@ import pytest
 from datasets import Dataset
 from scipy import stats
 
-from pqpp_models.bench.charts import MOST_POINTS, Axis, calibration, leading, panel, ranked_rows
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
-from pqpp_models.bench.report import extreme_prompts, render_report
+from pqpp_models.bench.charts import MOST_POINTS, Axis, calibration, leading, panel, rank_rows
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
+from pqpp_models.bench.report import list_extremes, render_report
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Builds, Split
 
@@ -64,9 +64,9 @@ def test_the_line_joins_means_of_ten_groups_with_their_intervals():
 
 def test_the_ranking_is_on_what_most_have_and_in_order():
     results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
-    beside = published_results()
+    beside = read_published()
     assert leading(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
-    found = ranked_rows(results, beside, "mean_hbpp")
+    found = rank_rows(results, beside, "mean_hbpp")
     values = [row["value"] for row in found["rows"]]
     assert values == sorted(values, reverse=True) and len(values) == 2 + 13
     ours = [row for row in found["rows"] if not row["where"]]
@@ -88,9 +88,7 @@ def test_the_ranking_is_on_what_most_have_and_in_order():
 def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
     values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
     one = Predictions("p", ("mean_rr",), values, higher)
-    found = extreme_prompts(
-        one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2
-    )
+    found = list_extremes(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2)
     assert found["easiest"] == [easiest] and note in found["note"]  # "d" is neither
     assert len(found["hardest"]) == 1 and found["hardest"] != found["easiest"]
 

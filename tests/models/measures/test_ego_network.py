@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.measures.ego_network import MEASURES, EgoNetworks, network_words
+from pqpp_models.measures.ego_network import MEASURES, EgoNetworks, split_network_words
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 
@@ -192,7 +192,7 @@ class TestPredictor:
     PROMPTS = ("The EGO is near the unicorn, 3 near-misses.", "", "of the", "far")
 
     def test_words_are_those_of_the_published_code(self):
-        assert network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
+        assert split_network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
 
     @pytest.mark.parametrize("name", MEASURES)
     def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
