@@ -59,20 +59,20 @@ def get_target_range(target: str) -> tuple[float, float]:
     ((-1.0, 2.0), (-inf, inf))
     """
     (name,) = resolve_targets([target])
-    return get_known_range(name) or (-np.inf, np.inf)
+    return find_range(name) or (-np.inf, np.inf)
 
 
-def get_known_range(target: str) -> tuple[float, float] | None:
+def find_range(target: str) -> tuple[float, float] | None:
     """Return the range of a target of any benchmark by what its name ends in, None if unknown.
 
-    >>> get_known_range("flux_hbpp"), get_known_range("match_rate"), get_known_range("mean_rating")
+    >>> find_range("flux_hbpp"), find_range("match_rate"), find_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
     """
     measure = get_measure(target)
     return measure.limits if measure else None
 
 
-def get_target_limits(
+def get_limits(
     targets: Sequence[str], limits: Limits | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and the upper limits of several targets, as two arrays to clip with.
@@ -81,7 +81,7 @@ def get_target_limits(
         targets: names of targets.
         limits: those that are told of some of them; the others' are those of their measure.
 
-    >>> low, high = get_target_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
+    >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
     ([-1.0, 1.0], [2.0, 5.0])
     """
@@ -148,7 +148,7 @@ def scale_targets(
     Args:
         values: shape ``(..., len(targets))``; NaN (no value) stays NaN.
         targets: the targets of the last axis.
-        limits: as for `get_target_limits`; needed for ratings and scores.
+        limits: as for `get_limits`; needed for ratings and scores.
 
     Returns:
         An array of the same shape.
@@ -178,7 +178,7 @@ def unscale_targets(
 def _check_finite(
     targets: Sequence[str], limits: Limits | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    low, high = get_target_limits(targets, limits)
+    low, high = get_limits(targets, limits)
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
             raise PredictorError(

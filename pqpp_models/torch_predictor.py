@@ -19,7 +19,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
 from pqpp_models import registration
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import get_target_limits, resolve_targets
+from pqpp_models.targets import get_limits, resolve_targets
 
 if TYPE_CHECKING:
     import torch
@@ -145,7 +145,7 @@ def render_fine_tuned_card(predictor: Any) -> str:
     # No figures of rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
-    ranges = get_target_limits(predictor.targets, getattr(predictor, "limits", None))
+    ranges = get_limits(predictor.targets, getattr(predictor, "limits", None))
     return render_card(
         f"predictors/{predictor.name}",
         title=f"pqpp-{predictor.name}",

@@ -250,7 +250,7 @@ def evaluate_predictions(
     return [replace(result, ranked=result.predictor not in out) for result in results]
 
 
-def select_cell_values(
+def pair_values(
     predictions: Predictions,
     cell: Cell | Result,
     true: Sequence[float | None],
@@ -277,11 +277,11 @@ def _result(
     predictions: Predictions, cell: Cell, references, split: Split, stands_for: str | None
 ) -> Result:
     asked = cell, references[cell.target], split.sources if cell.source is not None else None
-    predicted, reference = select_cell_values(predictions, *asked)
+    predicted, reference = pair_values(predictions, *asked)
     n, fitted = len(reference), None
     if predictions.fitted is not None:
         known = np.where(np.reshape(predictions.fitted, (-1, 1)), predictions.values, np.nan)
-        fitted = len(select_cell_values(replace(predictions, values=known), *asked)[0])
+        fitted = len(pair_values(replace(predictions, values=known), *asked)[0])
     report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
@@ -406,8 +406,8 @@ def compare_with_baseline(
         own, other = by_name[row.predictor], by_name[baseline]
         tests = {}
         if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
-            mine, reference = select_cell_values(own, row, references[row.target], sources)
-            theirs, _ = select_cell_values(other, row, references[row.target], sources)
+            mine, reference = pair_values(own, row, references[row.target], sources)
+            theirs, _ = pair_values(other, row, references[row.target], sources)
             mine, theirs = (
                 values * signs[name, row.label][0]
                 for name, values in ((row.predictor, mine), (baseline, theirs))
@@ -485,17 +485,17 @@ def list_experiment_cells(
         cells = [
             Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
             for reference in targets
-            for other in _models(known, get_measure(reference))
+            for other in _list_models(known, get_measure(reference))
             if other != reference and not is_mean(reference)
         ]
     elif name == "cross-task":
         # The models of both tasks by their places, of the other task its first measure: Table 8.
         cells = []
         for reference in targets:
-            own = _models(known, measure := get_measure(reference))
+            own = _list_models(known, measure := get_measure(reference))
             tasks = (get_measure(target) for target in sort_targets(known))
             others = (task for task in tasks if task and measure and task.task != measure.task)
-            pairs = zip(own, _models(known, next(others, None)), strict=False)
+            pairs = zip(own, _list_models(known, next(others, None)), strict=False)
             cells += [Cell(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # the sources of prompts apart: Tables 6, 7 and 9
         apart = [s for s in sources if name == "by-source" or s != fitted_to]
@@ -512,7 +512,7 @@ def list_experiment_cells(
     return cells
 
 
-def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
+def _list_models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
     """Return the targets of a measure that are of a model, rather than of a mean."""
     of_measure = (target for target in predicted if measure and get_measure(target) == measure)
     return [target for target in of_measure if "_" in target and not is_mean(target)]

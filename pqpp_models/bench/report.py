@@ -13,11 +13,11 @@ from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
-    comparable,
-    leading,
-    panel,
+    choose_column,
+    make_panel,
+    make_space_panels,
     rank_rows,
-    space_panels,
+    select_comparable,
 )
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
@@ -26,11 +26,11 @@ from pqpp_models.bench.tables import (
     FITTED,
     HEADINGS,
     differences,
+    format_heading,
     get_fitted,
     get_interval,
     group_published,
-    heading,
-    headings,
+    list_headings,
     list_labels,
     make_blocks,
     mark_name,
@@ -67,13 +67,15 @@ def render_report(
         The page; its charts are inside, so that it can be mailed as one file.
     """
     results, split = run.results, run.split
-    titles = {r.label: visible(heading(r, split.facts.get(r.target))) for r in reversed(results)}
-    label, fitted_rows = leading(results, published), get_fitted(results)
+    titles = {
+        r.label: visible(format_heading(r, split.facts.get(r.target))) for r in reversed(results)
+    }
+    label, fitted_rows = choose_column(results, published), get_fitted(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[visible(name)] = space_panels(
+            pictures[visible(name)] = make_space_panels(
                 predictions, spaces[name], run.references, results, titles
             )
         own = [result for result in results if result.predictor == name]
@@ -82,7 +84,7 @@ def render_report(
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
         panels[visible(mark_name(name, fitted_rows.get(name)))] = [
-            panel(
+            make_panel(
                 predictions,
                 result,
                 titles[result.label],
@@ -104,9 +106,9 @@ def render_report(
         name=visible(split.config),
         split=visible(split.name),
         generated=split.generated,
-        summary=[visible(s) for s in summary] or in_words(results, published, titles),
+        summary=[visible(s) for s in summary] or summarise(results, published, titles),
         ranking={**ranking, "title": titles.get(label, "")},
-        measures=_measures(results, published, titles),
+        measures=_fill_table(results, published, titles),
         baseline=visible(str(results[0].baseline)) if results else "",
         headings=HEADINGS,
         differences=[
@@ -123,7 +125,7 @@ def render_report(
     )
 
 
-def _measures(
+def _fill_table(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the tables of each measure: ours, and one of each published source."""
@@ -208,7 +210,7 @@ def list_extremes(
     }
 
 
-def in_words(
+def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
     """Return sentences: what was compared on what, who is first, and how published rows stand.
@@ -226,9 +228,9 @@ def in_words(
     release = f" (release {first.release})" if first.release else ""
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
-    for measure in headings(results):
+    for measure in list_headings(results):
         own = [r for r in results if r.label in list_labels(results, measure)]
-        label = leading(own, published)
+        label = choose_column(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
@@ -242,7 +244,7 @@ def in_words(
             f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
-        figures = [figure for figure in comparable(own, published) if figure.label == label]
+        figures = [figure for figure in select_comparable(own, published) if figure.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
             rough = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (

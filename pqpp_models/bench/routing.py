@@ -154,7 +154,7 @@ def run_routing(
     rules = [
         (rule, scores, predictions)
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
-        for rule, scores in _rules(predictions, weak, strong)
+        for rule, scores in _make_rules(predictions, weak, strong)
     ]
     bounds = [
         (rule, scores, Predictions(rule, (), np.empty(0)))
@@ -175,13 +175,13 @@ def run_routing(
     return RoutingTable(weak, strong, means, routings, curves, notes)
 
 
-def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
+def _make_rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
     """Give the rules that a predictor's answers allow, with each prompt's need of the strong one.
 
     A prompt without a prediction, a blank one, goes to the strong model.
     """
 
-    def filled(scores: Floats) -> Floats:
+    def fill_missing(scores: Floats) -> Floats:
         known = scores[~np.isnan(scores)]
         return np.nan_to_num(scores, nan=float(known.max()) + 1 if len(known) else 0.0)
 
@@ -190,12 +190,12 @@ def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Flo
         columns[weak], columns[strong], equal_nan=True
     ):
         sign = 1 if said.higher_is == "harder" else -1
-        yield f"{said.predictor}, harder prompts", filled(sign * columns[weak])
+        yield f"{said.predictor}, harder prompts", fill_missing(sign * columns[weak])
         return
     if weak in columns and strong in columns:
-        yield f"{said.predictor}, predicted gain", filled(columns[strong] - columns[weak])
+        yield f"{said.predictor}, predicted gain", fill_missing(columns[strong] - columns[weak])
     if weak in columns:
-        yield f"{said.predictor}, low {weak}", filled(-columns[weak])
+        yield f"{said.predictor}, low {weak}", fill_missing(-columns[weak])
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

@@ -78,7 +78,7 @@ class BenchRun:
         if train is not None and undeclared:
             targets = [t for t in self.references if t in train.known_targets]
             said = predict_all(undeclared, train.rows, targets, progress)
-            on_train = evaluate_predictions(said, train.true(targets), train)
+            on_train = evaluate_predictions(said, train.get_true_values(targets), train)
             known = {(r.predictor, r.target): float(np.sign(r.pearson)) for r in on_train}
             known = {cell: sign for cell, sign in known.items() if sign * sign == 1}
         compared = compare_with_baseline(
@@ -166,7 +166,7 @@ def run_table(
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
     cells = list_experiment_cells(table, targets, sources, fitted_to, models)
-    references = split.true(list(dict.fromkeys(cell.target for cell in cells)))
+    references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     run = run_cells(split, predictors, cells, references, table in ("main", "by-source"), progress)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         run = replace(run, results=[result for result in run.results if result.n])
@@ -351,7 +351,7 @@ def bench(
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for predictor in loaded.values() for target in predictor.targets]
-    wanted = data.targets(targets, predicted)
+    wanted = data.choose_targets(targets, predicted)
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     if not predictors:
@@ -463,7 +463,7 @@ def run_automatic_metrics(
     run = run_cells(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.with_tests(baseline, progress)
-    true = split.true(list(dict.fromkeys(cell.predicted for cell in cells)))
+    true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))
     judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
     of_people = evaluate_predictions([judged], metrics, split, cells)
     return replace(run, results=[*run.results, *of_people])

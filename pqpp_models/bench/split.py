@@ -92,11 +92,11 @@ class Split:
         """Whether it is of a configuration with PQPP's targets, whose figures were published."""
         return self.release is not None and set(TARGETS) <= set(self.known_targets)
 
-    def true(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
+    def get_true_values(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
         """Return the true values of some targets, one a row."""
         return {target: self.rows[target][:] for target in targets}
 
-    def targets(
+    def choose_targets(
         self, names: str | Sequence[str] | None, predicted: Sequence[str] = ()
     ) -> tuple[str, ...]:
         """Return the targets to compare on.
@@ -174,7 +174,7 @@ def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     """
     record = getattr(predictor, "record", None)
     if record is not None and record.rows is not None:
-        return record.rows.among(rows)
+        return record.rows.contains(rows)
     if getattr(predictor, "supervised", False):
         return None
     return np.zeros(len(read_prompts(rows)), dtype=bool)

@@ -102,7 +102,7 @@ def make_blocks(results: Sequence[Result], published: Sequence[PublishedResult])
         published: The published figures.
     """
     blocks = []
-    for measure, title in headings(results).items():
+    for measure, title in list_headings(results).items():
         labels = list_labels(results, measure)
         blocks.append(Block(measure, title, labels, [*_rows(labels, results, published)]))
     return blocks
@@ -171,7 +171,7 @@ def format_coefficient(value: float) -> str:
     return "   –  " if math.isnan(value) else f"{value:6.3f}"
 
 
-def heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
+def format_heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
     """Return what a column is about, in words.
 
     Args:
@@ -181,7 +181,7 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
 
     Example:
         >>> from pqpp_models.bench.protocol import read_published
-        >>> heading(read_published()[0]), heading(read_published()[0], short=True)
+        >>> format_heading(read_published()[0]), format_heading(read_published()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
     name = (readable_model if short else readable_name)(result.target, described)
@@ -195,7 +195,7 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
     return result.label
 
 
-def headings(results: Sequence[Result]) -> dict[str, str]:
+def list_headings(results: Sequence[Result]) -> dict[str, str]:
     """Return the heading of each measure that is in the results, in the order of measures."""
     measures = (get_measure(target) for target in sort_targets({r.target: None for r in results}))
     titles = {measure.name: measure.title for measure in measures if measure}
@@ -250,7 +250,7 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     return lines
 
 
-def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
+def list_intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
     return [
         (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
@@ -478,7 +478,7 @@ def format_results(
             tabulate(lines, names, form, preserve_whitespace=True),
             "",
         ]
-    beside = {"95 % intervals": intervals(results) if with_intervals else []}
+    beside = {"95 % intervals": list_intervals(results) if with_intervals else []}
     if results:
         other = shown(str(results[0].baseline))
         beside[f"Difference from {other}, with the 95 % interval"] = differences(results)
@@ -519,7 +519,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     lines = [f"% {' '.join(line.split())}" for line in notes(results, published)]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
-        at = f"{_slug(results[0].config)}-{_slug(results[0].split)}-{task}"
+        at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
         lines += [
             r"\begin{table}[tp]",
             r"\centering\footnotesize",
@@ -528,14 +528,14 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
             rf"\label{{tab:{at}}}",
         ]
         for block in blocks:
-            lines += [r"\par\medskip", *_tabular(block, results)]
+            lines += [r"\par\medskip", *_format_tabular(block, results)]
         lines.append(r"\end{table}")
     return "\n".join(lines)
 
 
-def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
+def _format_tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
     first = {result.label: result for result in reversed(results)}
-    names = [_escape(heading(first[label], short=True)) for label in block.labels]
+    names = [_escape(format_heading(first[label], short=True)) for label in block.labels]
     yield _FIT
     yield rf"\begin{{tabular}}{{l{'rr' * len(names)}}}"
     yield r"\toprule"
@@ -580,7 +580,7 @@ def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
     return " ".join(parts)
 
 
-def _slug(text: str) -> str:
+def _slugify(text: str) -> str:
     return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
 
 

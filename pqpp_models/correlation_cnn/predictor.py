@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import read_mappings
-from pqpp_models.targets import get_target_limits, unscale_targets
+from pqpp_models.targets import get_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
 # The retrieval models whose embeddings a row may hold, `<model>_embeddings`, in channel order.
@@ -46,7 +46,7 @@ class CorrelationCnnPredictor(TorchPredictor):
         scores = score_matrices(self.model, matrices, self.batch_size)
         columns = [self.targets.index(target) for target in targets]
         values = unscale_targets(scores, self.targets, self.limits)[:, columns]
-        return np.clip(values, *get_target_limits(targets, self.limits))
+        return np.clip(values, *get_limits(targets, self.limits))
 
 
 def score_matrices(

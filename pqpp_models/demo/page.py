@@ -68,7 +68,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
     choices = answerer.list_targets()
-    ask = telling(answerer.html)
+    ask = telling(answerer.render)
 
     def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else ask(text, target)

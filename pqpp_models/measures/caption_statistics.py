@@ -111,7 +111,7 @@ class CaptionStatistics:
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)
 
-    def documents(self, index: int) -> NDArray[np.int64]:
+    def list_documents(self, index: int) -> NDArray[np.int64]:
         """Return the numbers of the captions that hold the term of an index, ascending."""
         starts, documents = self._postings
         return documents[starts[index] : starts[index + 1]]

@@ -91,10 +91,10 @@ class EgoNetworks:
         """Find the neighbours for the networks of many words at once: faster, else the same."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
-            near = self._neighbours(sorted(level), {})
+            near = self._find_neighbours(sorted(level), {})
             level = {other for others, _ in near.values() for other in others.tolist()}
 
-    def _neighbours(
+    def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
         """Return the neighbours of places, and how similar they are."""
@@ -124,7 +124,7 @@ class EgoNetworks:
         level = [ego]
         for _ in range(self._alpha + 1):
             reached: dict[int, float] = {}
-            near = self._neighbours(level, joined)
+            near = self._find_neighbours(level, joined)
             for place in level:
                 others, weights = (array.tolist() for array in near[place])
                 for other, weight in zip(others, weights, strict=True):
@@ -135,7 +135,7 @@ class EgoNetworks:
             level = list(reached)
         return graph
 
-    def value(self, word: str, measure: Callable[[Any, str], float]) -> float:
+    def get_value(self, word: str, measure: Callable[[Any, str], float]) -> float:
         """Return a measure of the network around a word."""
         # All words without a vector stand alone: they take no memory.
         key = (None if self.vectors.get_index(word) is None else word, measure)
@@ -171,12 +171,12 @@ def split_network_words(prompt: str) -> list[str]:
     Raises:
         PredictorError: NLTK's data is not installed.
     """
-    split, stopwords = nltk_resources.tokenizer(), nltk_resources.stopwords()
+    split, stopwords = nltk_resources.load_tokenizer(), nltk_resources.load_stopwords()
     words = (token.lower() for token in split(prompt) if token.isalpha())
     return [word for word in words if word not in stopwords]
 
 
-def of_prompts(
+def rate_prompts(
     measure: Callable[[Any, str], float],
     prompts: Iterable[str],
     networks: EgoNetworks,
@@ -201,7 +201,7 @@ def of_prompts(
     aggregate = getattr(np, aggregation)
     rows = [split_network_words(prompt) for prompt in prompts]
     networks.prepare({word for row in rows for word in row})
-    values = (np.array([networks.value(word, measure) for word in row]) for row in rows)
+    values = (np.array([networks.get_value(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
 
 
@@ -217,7 +217,7 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
     "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = to_measures(
-    {name: partial(of_prompts, one) for name, one in _GRAPHS.items()},
+    {name: partial(rate_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,
     options={"aggregation": "mean"},

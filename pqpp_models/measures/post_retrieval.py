@@ -48,7 +48,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     0.5
     """
     ranked = _sort(scores)
-    return _divide(_variance(ranked[:k]) ** 0.5, _choose_collection_score(ranked, collection_score))
+    return _divide(_variance(ranked[:k]) ** 0.5, _get_collection_score(ranked, collection_score))
 
 
 def wig(
@@ -69,7 +69,7 @@ def wig(
     1.0
     """
     ranked = _sort(scores)
-    gain = ranked[:k].mean() - _choose_collection_score(ranked, collection_score)
+    gain = ranked[:k].mean() - _get_collection_score(ranked, collection_score)
     return float(gain / np.sqrt(query_length))
 
 
@@ -101,7 +101,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
         )
     # Equal scores leave a mean that is off by rounding: they have no variance at all.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
-    return _divide(magnitude, _choose_collection_score(ranked, collection_score))
+    return _divide(magnitude, _get_collection_score(ranked, collection_score))
 
 
 def sigma_max(scores: ArrayLike) -> float:
@@ -322,7 +322,7 @@ def clarity(
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
     weights_sum = 0.0
-    for path, weight in zip(_best(scores, k), likelihood / likelihood.sum(), strict=True):
+    for path, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
         counts = Counter(split_terms(captions[path]))
         times = {int(term): counts[statistics.terms[term]] for term in statistics.find(counts)}
         length = sum(times.values())
@@ -337,7 +337,7 @@ def clarity(
     return max(float(bits), 0.0)
 
 
-def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
+def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     """Return the places of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -346,7 +346,7 @@ def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
 
 
 def _sort(scores: ArrayLike) -> Scores:
-    return np.asarray(scores, dtype=np.float64)[_best(scores)]
+    return np.asarray(scores, dtype=np.float64)[_rank_best(scores)]
 
 
 def _variance(values: Scores) -> float:
@@ -355,7 +355,7 @@ def _variance(values: Scores) -> float:
     return float(np.mean((apart - apart.mean()) ** 2))
 
 
-def _choose_collection_score(scores: Scores, collection_score: float | None) -> float:
+def _get_collection_score(scores: Scores, collection_score: float | None) -> float:
     return float(scores.mean()) if collection_score is None else collection_score
 
 
@@ -375,7 +375,7 @@ def _unit(vectors: ArrayLike) -> Scores:
 
 
 def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
-    return _unit(embeddings)[_best(scores, k)]
+    return _unit(embeddings)[_rank_best(scores, k)]
 
 
 def _average_cosines(vectors: Scores) -> float:

@@ -113,7 +113,7 @@ def query_scope(query: QueryTerms) -> float:
     """How few captions hold any of the terms: -ln(n / N), at least 0."""
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     for place in query.places:
-        holds[query.statistics.documents(int(place))] = True
+        holds[query.statistics.list_documents(int(place))] = True
     return float(-np.log(np.count_nonzero(holds) / len(holds)))
 
 
@@ -122,7 +122,7 @@ def pmi(query: QueryTerms) -> Values:
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     # The frequent terms are marked and the rarer ones looked up: a rare term has few captions.
     order = np.argsort(-query.df, kind="stable")
-    holders = [query.statistics.documents(int(query.places[at])) for at in order]
+    holders = [query.statistics.list_documents(int(query.places[at])) for at in order]
     information = []
     for first, captions in enumerate(holders):
         holds[captions] = True
@@ -150,7 +150,7 @@ COLLECTION = Evidence(
 )
 
 
-def of_prompts(
+def rate_prompts(
     measure: Callable[[QueryTerms], float], prompts: Iterable[str], statistics: CaptionStatistics
 ) -> Values:
     """Return a measure of the known terms of each prompt, 0.0 for one without any.
@@ -181,6 +181,7 @@ _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
     "max_pmi": _aggregate(np.max, pmi),
 }
 MEASURES = to_measures(
-    {name: partial(of_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
+    {name: partial(rate_prompts, one) for name, one in _OF_TERMS.items()},
+    evidence=COLLECTION,
 )
 """The measures; each takes prompts and the statistics of the collection that is searched."""

@@ -26,10 +26,10 @@ def unit(array: ArrayLike) -> Singles:
     return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
 
 
-def round_to_grid(weights: ArrayLike) -> Floats:
+def to_grid(weights: ArrayLike) -> Floats:
     """Round to multiples of 2**-24, as numbers of float16 are: weights of an `multiply_exactly`.
 
-    >>> float(round_to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
+    >>> float(to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
     True
     """
     return np.rint(np.asarray(weights, np.float64) * _OF_WEIGHTS) / _OF_WEIGHTS
@@ -40,10 +40,10 @@ def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
 
     BLAS adds up in an order that depends on the number of rows, on its threads and on the
     processor. Rows are rounded to multiples of 2**-20, so that sums below 512 have no error in any
-    order; weights must come of `round_to_grid`, or be whole numbers.
+    order; weights must come of `to_grid`, or be whole numbers.
 
     >>> rows = np.random.default_rng(0).random((9, 300))
-    >>> weights = round_to_grid(rows[:2].T)
+    >>> weights = to_grid(rows[:2].T)
     >>> bool((multiply_exactly(rows, weights)[:1] == multiply_exactly(rows[:1], weights)).all())
     True
     """

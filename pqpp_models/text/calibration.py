@@ -24,7 +24,7 @@ from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import read_contents
-from pqpp_models.targets import ALIGNMENT, Z90, get_target_limits, resolve_targets
+from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
 from pqpp_models.text.reading.known_words import KnownWords, repeats
 from pqpp_models.text.reading.words import WordTables, compute_kinds
@@ -74,7 +74,7 @@ class CalibratedPredictor(Predictor):
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """The points of training prompts, of length one and `round_to_grid`, one a column."""
+        """The points of training prompts, of length one and `to_grid`, one a column."""
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -106,7 +106,7 @@ class CalibratedPredictor(Predictor):
 
     def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the lowest and the highest value of some targets."""
-        return get_target_limits(targets)
+        return get_limits(targets)
 
     def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
@@ -252,7 +252,7 @@ def measure_distance(vectors: Singles, points: NDArray[Any], own: bool = False) 
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors too, one a column: shape ``(size, points)``; of `round_to_grid`, if a
+        points: unit vectors too, one a column: shape ``(size, points)``; of `to_grid`, if a
             distance must not depend on the vectors beside it.
         own: whether a vector that is one of the points is left out there.
 
@@ -297,7 +297,7 @@ def calibrate_targets(
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
             slope, offset = 0.0, true.mean()
-        part = _units(slope, offset, true.mean(), true.std())
+        part = _make_units(slope, offset, true.mean(), true.std())
         values = slope * score + offset
         columns = make_spread_columns(values[:, None], prompts, distance, part)[:, 0]
         spread = _fit_spread(columns, np.abs(true - values))
@@ -343,7 +343,7 @@ def calibrate_across_sources(
     prior, unit = level[known].mean(), level[known].std()
     own = scores if own is None else own
     slope = steep * unit * (scores.std() / own.std())
-    fitted = _units(slope, prior - slope * own[known].mean(), prior, unit)
+    fitted = _make_units(slope, prior - slope * own[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 
@@ -368,7 +368,7 @@ def to_normal_scores(values: Floats) -> Floats:
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _units(*numbers: float) -> dict[str, NDArray]:
+def _make_units(*numbers: float) -> dict[str, NDArray]:
     """Return a calibration of one target without its spread."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
@@ -377,15 +377,15 @@ def _units(*numbers: float) -> dict[str, NDArray]:
 def _fit_spread(columns: Floats, error: Floats) -> Floats:
     """Return coefficients of log deviations: shape by likelihood, scale by conformal quantile."""
     error = error + 1e-6 * (error.mean() + 1e-12)
-    spread = _laplace(columns, error)
+    spread = _fit_laplace(columns, error)
     if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
-        spread = _laplace(columns * (np.array(SPREAD) != "distance"), error)
+        spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
     ratio = error / np.exp(columns @ spread)
     spread[0] += np.log(find_conformal_quantile(ratio) / Z90)
     return spread
 
 
-def _laplace(columns: Floats, error: Floats) -> Floats:
+def _fit_laplace(columns: Floats, error: Floats) -> Floats:
     """Fit the log of the mean absolute error by Newton's method, with a ridge but for the first.
 
     The first column is ones; constant ones get no coefficient.

@@ -32,8 +32,8 @@ from pqpp_models.text.arrays import (
     Singles,
     add_prefix,
     multiply_exactly,
-    round_to_grid,
     strip_prefix,
+    to_grid,
     unit,
 )
 from pqpp_models.text.calibration import (
@@ -82,10 +82,10 @@ class WordPieces:
                 break
         return numbers[: self.max_pieces] or [self._unknown]
 
-    def beyond(self, prompt: str) -> str:
+    def find_beyond(self, prompt: str) -> str:
         """Return the words of a prompt that are not read, since it is too long; empty if all are.
 
-        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).beyond("a cat, a cat")
+        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_beyond("a cat, a cat")
         ', a cat'
         """
         count, words = 0, split_words(prompt)
@@ -181,10 +181,10 @@ class StaticNetwork:
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
             kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
-            self._kernels[layer] = round_to_grid(kernel.reshape(len(kernel), -1))
+            self._kernels[layer] = to_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
         for layer in layers[2:]:
-            self._kernels[layer] = round_to_grid(self.weights[f"{layer}.weight"].T)
+            self._kernels[layer] = to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
@@ -221,13 +221,13 @@ class StaticNetwork:
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
         products = multiply_exactly(pieces, self._kernels["first"]) * scales
         # Many pieces stand between the same ones: what the first layer makes of them is one.
-        before, after = _neighbours(own, ends)
+        before, after = _find_neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
         sums = self._convolve("first", products, before[first], own[first], after[first])
         phrases = _append_zeros(np.maximum(sums, 0))
         products = multiply_exactly(phrases, self._kernels["second"])
-        before, after = _neighbours(threes, ends)
+        before, after = _find_neighbours(threes, ends)
         count = np.diff(ends).astype(np.float32)[:, None]
         pooled = np.empty((len(encoded), 2 * phrases.shape[1] + vectors.shape[1] + 1), np.float32)
         for at in range(0, len(encoded), _IN_CACHE):
@@ -267,7 +267,7 @@ def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([rows, np.zeros_like(rows[:1])])
 
 
-def _neighbours(
+def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pieces before and after each one in its prompt, -1 where there is none."""
@@ -330,7 +330,7 @@ class StaticPredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return round_to_grid(self.references.T / INT8_SCALE)
+        return to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in.
@@ -378,7 +378,7 @@ class StaticPredictor(CalibratedPredictor):
         return found, points[own]
 
     def _beyond(self, text: str) -> str:
-        words = self.tokens.beyond(text).split()
+        words = self.tokens.find_beyond(text).split()
         told = " ".join(words[:_MOST_TOLD]) + " ..." * (len(words) > _MOST_TOLD)
         return f"beyond {self.tokens.max_pieces} word pieces: {told}" if words else ""
 

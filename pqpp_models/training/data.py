@@ -13,7 +13,7 @@ from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.record.record import fill_means, find_means
-from pqpp_models.targets import Limits, get_target_limits, unscale_targets
+from pqpp_models.targets import Limits, get_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
 
@@ -92,7 +92,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         named, there = ", ".join(missing), ", ".join(table.column_names)
         raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; it has {there}")
     limits = {name: target.limits for name, target in known.items() if target.limits}
-    targets, own_limits = _targets(table, recipe.targets, split, limits)
+    targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(_prompts(table, split), targets, table, own_limits)
 
 
@@ -124,15 +124,13 @@ def _prompts(table: Any, split: str) -> list[str]:
     return prompts
 
 
-def _targets(
+def _find_targets(
     table: Any, names: Sequence[str], split: str, known: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
     """Return the targets, and the limits of those whose measure has none."""
-    values = np.column_stack([_numbers(table, name, split) for name in names])
+    values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
-    for name, scores, low, high in zip(
-        names, values.T, *get_target_limits(names, known), strict=True
-    ):
+    for name, scores, low, high in zip(names, values.T, *get_limits(names, known), strict=True):
         if np.isnan(scores).all():
             raise PqppError(f"no row of {split} has a value of {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
@@ -148,7 +146,7 @@ def _targets(
     return values, own_limits
 
 
-def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
+def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
     try:
         column = np.array(table[name], dtype=np.float64)
     except (TypeError, ValueError):

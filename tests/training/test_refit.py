@@ -106,7 +106,7 @@ def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
     below = len(
         Predictor.from_pretrained("static-train").record.rows
     )  # of the network under the head
-    assert record.rows.among(validation.prompts).all() and len(record.rows) == below + 60
+    assert record.rows.contains(validation.prompts).all() and len(record.rows) == below + 60
 
 
 @pytest.mark.realdata

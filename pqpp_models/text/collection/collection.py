@@ -53,7 +53,7 @@ class Postings:
         keys: one hash a caption of all its words in order, by which a prompt knows itself.
 
     >>> postings = Postings.build(["a red cat", "two cats on a mat", "a dog"])
-    >>> np.expm1(postings.scope(["A cat on a red mat"])[0, :3]).round().tolist()
+    >>> np.expm1(postings.count_scope(["A cat on a red mat"])[0, :3]).round().tolist()
     [0.0, 2.0, 2.0]
     """
 
@@ -78,13 +78,13 @@ class Postings:
             for number, words in enumerate(spoken)
             for word in find_content_words(words)
         }
-        keys = np.array([_key(words) for words in spoken], dtype=np.uint32)
+        keys = np.array([_hash_words(words) for words in spoken], dtype=np.uint32)
         hashes, numbers = np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2).T
         words, counts = np.unique(hashes, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(words, starts, numbers.copy(), keys)
 
-    def scope(self, prompts: Sequence[str]) -> Singles:
+    def count_scope(self, prompts: Sequence[str]) -> Singles:
         """Return how many captions hold all, nearly all or most of each prompt's content words.
 
         Log counts of captions with all content words, with all but one and but two; with a share
@@ -97,7 +97,7 @@ class Postings:
         for prompt in prompts:
             words = to_words(prompt)
             content = find_content_words(words)
-            same = np.flatnonzero(self.keys == _key(words))
+            same = np.flatnonzero(self.keys == _hash_words(words))
             hits = np.zeros(len(self.keys), dtype=np.int16)
             weight = np.zeros(len(self.keys))
             total = 0.0
@@ -128,7 +128,7 @@ class Postings:
         return np.array(rows, dtype=np.float32).reshape(len(prompts), width)
 
 
-def _key(words: Sequence[str]) -> int:
+def _hash_words(words: Sequence[str]) -> int:
     return zlib.crc32(" ".join(words).encode())
 
 
@@ -224,7 +224,7 @@ class Collection:
             blocks.append(average_labels(vectors[layer], known, labels))
         blocks.append(compute_difficulty(prompts, self.tables, own))
         if self.postings is not None:
-            blocks.append(self.postings.scope(prompts))
+            blocks.append(self.postings.count_scope(prompts))
             last = vectors[self.last], self.vectors[self.last]
             blocks.append(measure_coherence(*last))
         return np.concatenate(blocks, axis=1)
@@ -235,10 +235,10 @@ class Collection:
         for layer, known in self.vectors.items():
             parts = []
             for part in chunks(vectors[layer]):
-                similarity = similarities(part, known)
+                similarity = compute_similarities(part, known)
                 labelled = [similarity[:, : self.labelled]] if self.labelled else []
                 groups = [*labelled, similarity]
-                parts.append(np.concatenate([density(group) for group in groups], axis=1))
+                parts.append(np.concatenate([summarise_density(group) for group in groups], axis=1))
             blocks.append(np.concatenate(parts))
         return np.concatenate(blocks, axis=1)
 
@@ -262,20 +262,20 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
     return tables, Postings(*(arrays[f"postings.{field.name}"] for field in fields(Postings)))
 
 
-def similarities(rows: Singles, known: Singles) -> Singles:
+def compute_similarities(rows: Singles, known: Singles) -> Singles:
     """Return cosines of unit vectors; -1 where a known vector is the row itself."""
     similarity = rows @ known.T
     similarity[similarity >= SAME] = -1
     return similarity
 
 
-def density(similarity: Singles) -> Singles:
+def summarise_density(similarity: Singles) -> Singles:
     """Summarise similarities, one row a prompt, by those of the nearest captions.
 
     The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and logs of
     sums of a growing function of the similarity, for `WIDTHS`.
 
-    >>> density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
+    >>> summarise_density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
     """
     most = min(COUNTED, similarity.shape[1])
@@ -294,7 +294,7 @@ def average_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     """Return the labels, of shape ``(captions, targets)``, of the nearest captions, averaged."""
     blocks = []
     for part in chunks(rows):
-        index, values = _nearest(part, known, max(LABEL_NEIGHBOURS))
+        index, values = _find_nearest(part, known, max(LABEL_NEIGHBOURS))
         means = []
         for k in LABEL_NEIGHBOURS:
             weights = np.exp((values[:, :k] - values[:, :1]) / LABEL_WIDTH)
@@ -318,7 +318,7 @@ def measure_coherence(rows: Singles, known: Singles) -> Singles:
     """
     blocks = []
     for part in chunks(rows, 256):
-        index, values = _nearest(part, known, max(COHERENCE_NEIGHBOURS))
+        index, values = _find_nearest(part, known, max(COHERENCE_NEIGHBOURS))
         # What was left out as the prompt itself has the least value, so it comes last.
         present = np.maximum((values > -1).sum(axis=1), 1)
         # The sum over all pairs is the squared length of the sum of the vectors.
@@ -337,9 +337,9 @@ def measure_coherence(rows: Singles, known: Singles) -> Singles:
     return np.concatenate(blocks).astype(np.float32)
 
 
-def _nearest(rows: Singles, known: Singles, most: int) -> tuple[NDArray[np.int64], Singles]:
+def _find_nearest(rows: Singles, known: Singles, most: int) -> tuple[NDArray[np.int64], Singles]:
     """Return numbers and similarities of the nearest captions, the most similar first."""
-    similarity = similarities(rows, known)
+    similarity = compute_similarities(rows, known)
     most = min(most, len(known))
     index = np.argpartition(-similarity, most - 1, axis=1)[:, :most]
     values = np.take_along_axis(similarity, index, axis=1)

@@ -158,7 +158,7 @@ def compute_kinds(prompts: Sequence[str]) -> NDArray[np.float64]:
     rows = []
     for prompt in prompts:
         words = to_words(prompt)
-        kinds = (np.log1p(len(words)), _count(words, "place"), bool(_numbers(words)))
+        kinds = (np.log1p(len(words)), _count(words, "place"), bool(_read_numbers(words)))
         rows.append([*kinds, np.log1p(len(prompt)), _has_lettering(prompt, words)])
     return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
@@ -166,7 +166,7 @@ def compute_kinds(prompts: Sequence[str]) -> NDArray[np.float64]:
 def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     words = to_words(prompt)
     content = find_content_words(words)
-    n, numbers = len(words), _numbers(words)
+    n, numbers = len(words), _read_numbers(words)
     rarity = sorted(tables.rarity(content, own).tolist()) if content else [0.0]
     mean, top = sum(rarity) / len(rarity), rarity[-3:]
     spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
@@ -191,7 +191,7 @@ def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     ]
 
 
-def _numbers(words: Sequence[str]) -> list[int]:
+def _read_numbers(words: Sequence[str]) -> list[int]:
     named = [_NUMBERS[word] for word in words if word in _NUMBERS and word != "one"]
     return named + [min(int(word), 20) for word in words if word.isascii() and word.isdecimal()]
 

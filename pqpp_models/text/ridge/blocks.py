@@ -61,7 +61,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     ends = [0]
     for prompt in prompts:
         columns: Counter[int] = Counter()
-        for text, is_word in _pieces(prompt):
+        for text, is_word in _split(prompt):
             code = hash_text(text)
             columns[code % HALF + (0 if is_word else HALF)] += 1 if code >> 31 else -1
         indices.extend(columns)
@@ -72,7 +72,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     return csr_array((data, indices, ends), shape=(len(prompts), 2 * HALF), dtype=np.float32)
 
 
-def _pieces(prompt: str) -> Iterator[tuple[str, bool]]:
+def _split(prompt: str) -> Iterator[tuple[str, bool]]:
     words = find_words(prompt)
     for word in words:
         yield word, True

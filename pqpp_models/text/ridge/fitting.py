@@ -28,7 +28,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord, find_means
-from pqpp_models.targets import Z90, get_known_range
+from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
 from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
@@ -226,20 +226,20 @@ def cross_validate(
         true = prompts.values[rows, column]
         near = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
         result["cross_validation"][target] = {
-            **coefficients(predicted[target][rows], true),
+            **correlate(predicted[target][rows], true),
             "coverage": round(float(near.mean()), 4) if len(near) else 0.0,
         }
         result["forms"][target] = {
-            form: coefficients(predicted[name_by_form(target, form)][rows], true)["spearman"]
+            form: correlate(predicted[name_by_form(target, form)][rows], true)["spearman"]
             for form in forms
         }
     return result
 
 
-def coefficients(predicted: Floats, true: Floats) -> dict[str, float]:
+def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
     """Return Pearson's, Kendall's and Spearman's; what is all the same ranks nothing, so 0.
 
-    >>> coefficients(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
+    >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0}
     """
     if len(true) < 2:
@@ -348,7 +348,7 @@ def fit(
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # which the network has learned with their scores
-        learned = network.record.rows.among(rows)
+        learned = network.record.rows.contains(rows)
         of_network = {content(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
@@ -435,9 +435,7 @@ def _select_learnable(
         else:
             low, high = float(known.min()), float(known.max())
             margin = _MARGIN * (high - low)
-            limits = (
-                limits_of.get(target) or get_known_range(target) or (low - margin, high + margin)
-            )
+            limits = limits_of.get(target) or find_range(target) or (low - margin, high + margin)
             if low < limits[0] or high > limits[1]:
                 raise PredictorError(
                     f"target {target!r} has scores from {low:g} to {high:g}, but its range is "

@@ -19,14 +19,7 @@ from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
-from pqpp_models.text.arrays import (
-    INT8_SCALE,
-    Floats,
-    Singles,
-    add_prefix,
-    round_to_grid,
-    strip_prefix,
-)
+from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, to_texts
 from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -129,7 +122,7 @@ class RidgePredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return round_to_grid(self.references.T / INT8_SCALE)
+        return to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""

@@ -36,7 +36,7 @@ from pqpp_models.text.text_ensemble import TextEnsemblePredictor, compute_logits
 from pqpp_models.text.training.data import (
     TextData,
     bootstrap_interval,
-    fewer_words,
+    count_fewer_words,
     make_up_prompts,
     read_parti,
     score_study,
@@ -44,24 +44,18 @@ from pqpp_models.text.training.data import (
 from pqpp_models.text.training.pooling import Judged, pool
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
-from pqpp_models.text.training.studies import (
-    ANCHOR,
-    Study,
-    exclude_studies,
-    read_sources,
-    shares,
-)
+from pqpp_models.text.training.studies import ANCHOR, Study, exclude_studies, read_sources, shares
 from pqpp_models.text.training.teacher_student import (
     Fitted,
     StaticModule,
     deepen,
     distil,
     fit_collection_model,
-    gaussian,
     make_first_points,
     make_first_vectors,
     rank_relatively,
     space_evenly,
+    to_gaussian,
     tune_on_sources,
     tune_on_targets,
 )
@@ -203,12 +197,12 @@ class StaticBuild:
         goals = np.full(len(data.texts), np.nan)
         with number_format(recipe.mixed_precision):
             logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = gaussian(expit(logits[:, 0]))
+        goals[asked] = to_gaussian(expit(logits[:, 0]))
         places = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [places[content(prompt)] for prompt in study.prompts]
-            true = gaussian(rank_relatively(study.scores))
+            true = to_gaussian(rank_relatively(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
@@ -291,7 +285,7 @@ def read_study_facts(predictor: StaticPredictor, study: Study) -> Judged:
     scores, _, vectors, _ = predictor.network.layers(encoded)
     blocks = compute_facts(texts, vectors, scores, predictor.tables)
     blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weights(texts)]))
-    return Judged(blocks, compute_lengths(texts), gaussian(rank_relatively(study.scores)))
+    return Judged(blocks, compute_lengths(texts), to_gaussian(rank_relatively(study.scores)))
 
 
 def predict_each_left_out(
@@ -318,7 +312,7 @@ def predict_each_left_out(
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
-        with_words = -np.corrcoef(values, fewer_words(sources[name].prompts))[0, 1]
+        with_words = -np.corrcoef(values, count_fewer_words(sources[name].prompts))[0, 1]
         row = score_study(sources[name], values)
         predicted[name], rows[name] = values, row | {"with words": round(float(with_words), 4)}
     return predicted, rows

@@ -66,10 +66,10 @@ def score_table(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict
     return {name: [_round(scores[key]) for key in pair] for name, pair in pairs.items()}
 
 
-def fewer_words(prompts: Sequence[str]) -> Floats:
+def count_fewer_words(prompts: Sequence[str]) -> Floats:
     """Return the baseline: minus the number of words.
 
-    >>> fewer_words(["a cat", "two cats on a mat"]).tolist()
+    >>> count_fewer_words(["a cat", "two cats on a mat"]).tolist()
     [-2.0, -5.0]
     """
     return -np.array([len(to_words(prompt)) for prompt in prompts], dtype=np.float64)
@@ -101,7 +101,7 @@ def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
     if study.groups is not None:
         within = correlate_in_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _round(float(np.mean(within))) if within else None
-    return row | {FEWER_WORDS: coefficient(fewer_words(prompts))}
+    return row | {FEWER_WORDS: coefficient(count_fewer_words(prompts))}
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -192,7 +192,7 @@ class TextData:
         """
         validation = self.validation
         assert predictor.record.rows is not None
-        learned = int(predictor.record.rows.among(validation.as_table).sum())
+        learned = int(predictor.record.rows.contains(validation.as_table).sum())
         if learned < len(validation):  # a study may share rows
             scores = evaluate_calibrated(
                 predictor, validation.prompts, validation.targets, self.recipe.targets

@@ -106,7 +106,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         """
         if self.train_only is None:
             return {}
-        if not FittedRows.from_rows(train.as_table).among(validation.as_table).all():
+        if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
                 f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
                 f"{self.validation_split} out; leave it out, or write `train_split`: "
@@ -118,7 +118,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         is_scored = isinstance(scores, dict) and "validation" in scores
         has_learned = is_scored and "fitted_rows" in scores
         if rows is not None:
-            has_learned |= bool(rows.among(validation.as_table).any())
+            has_learned |= bool(rows.contains(validation.as_table).any())
         if config["predictor_type"] != kind or not is_scored or has_learned:
             raise PqppError(
                 f"`train_only`: {folder / CONFIG} is not a {kind!r} evaluated on held-out rows; "

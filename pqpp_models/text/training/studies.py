@@ -131,20 +131,20 @@ def centre_by_generator(
         yield prompt, float((value - drawn.mean()) / (drawn.std() or 1.0))
 
 
-def _votes(rows: Any) -> Scores:
+def _read_votes(rows: Any) -> Scores:
     return ((row["prompt"], vote) for row in rows for vote in row["labels"] if vote != -1)
 
 
-def _ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
+def _read_ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
     return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
 
 
-def _matches(annotations: Any) -> Scores:
+def _read_matches(annotations: Any) -> Scores:
     rates = compute_match_rates(annotations)
     return zip(rates.prompts, rates.scores, rates.groups or (), strict=True)
 
 
-def _drawn(splits: Any) -> Scores:
+def _read_drawbench(splits: Any) -> Scores:
     rows = (row for name in ("train", "validation") for row in splits[name])  # test is held out
     return ((row["prompt"], row["mean_hbpp"]) for row in rows if row["source"] == "drawbench")
 
@@ -156,12 +156,12 @@ _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
         "train",
         lambda rows: ((r["prompt"], r["mos_align"]) for r in rows if r["model"] != _TOO_WEAK),
     ),
-    "tia2_composition": ("tia2", "composition", _votes),
-    "tia2_counting": ("tia2", "counting", _votes),
-    "gimbrr": ("gimbrr-annotations", None, _matches),
-    "genai": ("genai", "train", _ratings),
-    "t2v": ("t2v", "train", lambda rows: _ratings(rows, _ELSEWHERE)),
-    "drawbench": ("pqpp", None, _drawn),
+    "tia2_composition": ("tia2", "composition", _read_votes),
+    "tia2_counting": ("tia2", "counting", _read_votes),
+    "gimbrr": ("gimbrr-annotations", None, _read_matches),
+    "genai": ("genai", "train", _read_ratings),
+    "t2v": ("t2v", "train", lambda rows: _read_ratings(rows, _ELSEWHERE)),
+    "drawbench": ("pqpp", None, _read_drawbench),
 }
 
 # Files of `ratings`, and the column of their scores. AIGIQA-20K's opinions mix quality with

@@ -299,10 +299,10 @@ def rank_relatively(scores: Sequence[float] | Floats) -> Floats:
     return (rankdata(scores, axis=0) - 0.5) / len(scores)
 
 
-def gaussian(shares: Floats) -> Floats:
+def to_gaussian(shares: Floats) -> Floats:
     """Return the normal quantiles of shares; those next to 0 and 1 stay within 3.
 
-    >>> gaussian(np.array([0.5, 1.0])).tolist()
+    >>> to_gaussian(np.array([0.5, 1.0])).tolist()
     [0.0, 3.0]
     """
     return np.clip(ndtri(shares), -3, 3)

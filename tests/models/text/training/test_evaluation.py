@@ -14,8 +14,8 @@ from pqpp_models.text.training.builds import predict_each_left_out
 from pqpp_models.text.training.data import (
     FEWER_WORDS,
     bootstrap_interval,
+    count_fewer_words,
     evaluate_calibrated,
-    fewer_words,
     format_studies,
     score_study,
 )
@@ -112,7 +112,7 @@ def test_the_table_is_that_of_the_studies(real_studies):
 def test_length_alone_moves_alignment_of_real_prompts_little(real_studies):
     prompts = real_studies["aigiqa"].prompts[::4]
     found = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
-    assert abs(np.corrcoef(found, fewer_words(prompts))[0, 1]) < 0.15
+    assert abs(np.corrcoef(found, count_fewer_words(prompts))[0, 1]) < 0.15
 
 
 class Known:
