@@ -31,14 +31,14 @@ class PromptPerformancePredictionPipeline(Pipeline):
         self.predictor = getattr(self.model, "predictor", None) or self._build_predictor()
 
     def _build_predictor(self) -> TorchPredictor:
-        kind = getattr(self.model.config, "predictor_type", None)
-        if kind is None:
+        predictor_type = getattr(self.model.config, "predictor_type", None)
+        if predictor_type is None:
             raise PredictorError(
                 f"{type(self.model).__name__} is not a performance predictor; give a folder or "
                 "repository of one"
             )
         check_format(self.model.config.name_or_path, self.model.config)
-        predictor = get_predictor_class(kind)
+        predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
         sees_images = "images" in predictor.inputs
         is_lacking = bool(predictor.processor_class) and processor is None

@@ -157,11 +157,11 @@ def load_folder(folder: Path) -> Any:
         ModelError: It has no usable predictor.
     """
     config = read_config(folder)
-    kind = config["predictor_type"]
-    if kind not in PREDICTORS:
+    predictor_type = config["predictor_type"]
+    if predictor_type not in PREDICTORS:
         raise ModelError(
-            f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it or "
-            "upgrade pqpp"
+            f"{folder / CONFIG} is of type {predictor_type!r:.60}, which is not registered; "
+            "register it or upgrade pqpp"
         )
     try:
         tensors = read_tensors(folder, config)
@@ -169,7 +169,7 @@ def load_folder(folder: Path) -> Any:
         config = {key: value for key, value in config.items() if key not in KEYS}
         if config.get("model_type") == NUMPY:  # for transformers alone
             del config["model_type"]
-        loaded = get_predictor_class(kind).from_checkpoint(folder, config, tensors)
+        loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
         loaded.record = record
         loaded._try()
     except Exception as error:  # whatever a foreign folder may bring about
@@ -177,7 +177,8 @@ def load_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError):
             raise
         raise ModelError(
-            f"{folder} has no usable {kind} ({in_a_line(error)}); save or download it again"
+            f"{folder} has no usable {predictor_type} ({in_a_line(error)}); save or download it "
+            "again"
         ) from error
     return loaded
 

@@ -252,8 +252,8 @@ def choose_column(results: Sequence[Result], published: Sequence[PublishedResult
     rows: list[Figure] = [*results, *select_comparable(results, published)]
     labels = list_labels(results)
     count = {label: sum(row.label == label for row in rows) for label in labels}
-    places = {label: -index for index, label in enumerate(labels)}
-    return max(labels, key=lambda name: (count[name], is_mean(name), places[name]), default="")
+    order = {label: -index for index, label in enumerate(labels)}
+    return max(labels, key=lambda name: (count[name], is_mean(name), order[name]), default="")
 
 
 def rank_rows(

@@ -380,7 +380,7 @@ def _sort_results(results: Sequence[Result]) -> list[Result]:
 
 def _verify(
     claimed_run: BenchRun,
-    places: Mapping[str, str],
+    paths: Mapping[str, str],
     dataset: str,
     task: BenchmarkTask,
     progress: bool,
@@ -390,7 +390,7 @@ def _verify(
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}
     lines: list[str] = []
-    for name, index in places.items():
+    for name, index in paths.items():
         if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
             lines.append(
                 f"{name} is not verified: its path {index} contains a colon; rename the folder"

@@ -193,9 +193,9 @@ def choose_builds(
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted(predictor, rows)
         if build is not None and build not in predictors and known:
-            place, _, revision = build.partition("@")
+            repository, _, revision = build.partition("@")
             try:
-                other = Predictor.from_pretrained(place, revision=revision or None)
+                other = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"
                 builds.notes.append(f"{name} {reason}")

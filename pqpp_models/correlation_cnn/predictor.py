@@ -129,8 +129,8 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
 def _matrices(row: Any, index: int) -> NDArray[np.float32]:
     try:
         if row.get("similarities") is not None:
-            given = np.asarray(row["similarities"], dtype=np.float32)
-            return given[None] if given.ndim == 2 else given
+            similarities = np.asarray(row["similarities"], dtype=np.float32)
+            return similarities[None] if similarities.ndim == 2 else similarities
         if row.get("embeddings") is not None:
             return cosine_similarities(row["embeddings"])[None]
         named = [row[f"{m}_embeddings"] for m in CHANNELS if row.get(f"{m}_embeddings") is not None]

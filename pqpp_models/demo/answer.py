@@ -142,8 +142,8 @@ class Answerer:
         Raises:
             PredictorError: As `read_pasted`, or the target is not predicted.
         """
-        given = read_pasted(text)
-        prompts = self.predictor.read_rows(given["prompt"])
+        pasted = read_pasted(text)
+        prompts = self.predictor.read_rows(pasted["prompt"])
         targets, is_sure = order_targets(self.predictor, None), self.predictor.knows_uncertainty
         verdicts = PromptVerdicts()
         if REFERENCE in self.predictor.details:
@@ -151,10 +151,10 @@ class Answerer:
         else:
             columns = predict_columns(self.predictor, prompts, targets, is_sure)
         added = columns | (verdicts.as_columns() if verdicts else {})
-        taken = (set(given) & set(added)) - {"prompt"}
+        taken = (set(pasted) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         # The address of the file holds all of it, which the server never writes.
-        csv = table_text("csv", {**given, **added}).encode("utf-8")
+        csv = table_text("csv", {**pasted, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),

@@ -77,10 +77,10 @@ class LlmPredictor(Predictor):
         self.scales, self.targets, self.examples = dict(scales), tuple(scales), examples
         self._told: dict[tuple[str, str], float] = {}
         self._keys = np.array([normalise(prompt) for prompt in self.prompts])
-        self._places: dict[str, list[int]] = {}
-        for place, key in enumerate(self._keys):
+        self._indices: dict[str, list[int]] = {}
+        for index, key in enumerate(self._keys):
             for word in _split_words(key):
-                self._places.setdefault(word, []).append(place)
+                self._indices.setdefault(word, []).append(index)
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         levels = 9 * (values - low) / np.where(high > low, high - low, 1)
         self._levels = dict(zip(self.targets, levels.T, strict=True))
@@ -202,8 +202,8 @@ class LlmPredictor(Predictor):
         measure, levels, key = get_measure(target), self._levels[target], normalise(prompt)
         scores = np.zeros(len(levels))
         for word in _split_words(key):
-            places = self._places.get(word, [])
-            scores[places] += math.log(1 + len(levels) / (1 + len(places)))
+            indices = self._indices.get(word, [])
+            scores[indices] += math.log(1 + len(levels) / (1 + len(indices)))
         scores /= np.sqrt(1 + np.char.count(self._keys, " "))
         usable = np.flatnonzero(~np.isnan(levels) & (self._keys != key))
         by_level = usable[np.argsort(levels[usable], kind="stable")]

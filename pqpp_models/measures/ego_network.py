@@ -98,12 +98,12 @@ class EgoNetworks:
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
         """Return the neighbours of places, and how similar they are."""
-        near = {place: self._near[place] for place in indices if place in self._near}
-        for place, similar in self.vectors.blocks([at for at in indices if at not in near]):
-            similar[place] = -np.inf
-            limit = self._beta * (float(similar.max()) if self._relative else joined[place])
+        near = {index: self._near[index] for index in indices if index in self._near}
+        for index, similar in self.vectors.blocks([at for at in indices if at not in near]):
+            similar[index] = -np.inf
+            limit = self._beta * (float(similar.max()) if self._relative else joined[index])
             others = np.flatnonzero((similar >= limit) & (similar > 0))
-            near[place] = others, similar[others]
+            near[index] = others, similar[others]
         if self._relative:
             self._near |= near
         return near
@@ -125,10 +125,10 @@ class EgoNetworks:
         for _ in range(self._alpha + 1):
             reached: dict[int, float] = {}
             near = self._find_neighbours(level, joined)
-            for place in level:
-                others, weights = (array.tolist() for array in near[place])
+            for index in level:
+                others, weights = (array.tolist() for array in near[index])
                 for other, weight in zip(others, weights, strict=True):
-                    graph.add_edge(names[place], names[other], weight=weight)
+                    graph.add_edge(names[index], names[other], weight=weight)
                     if other not in joined:
                         reached[other] = max(weight, reached.get(other, 0.0))
             joined.update(reached)

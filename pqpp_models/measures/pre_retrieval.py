@@ -50,14 +50,14 @@ class QueryTerms(NamedTuple):
 
     Attributes:
         statistics: what is known of the collection.
-        places: where the distinct terms stand in it.
+        indices: where the distinct terms stand in it.
         times: how often the prompt has each.
         df: captions with each.
         cf: occurrences of each.
     """
 
     statistics: CaptionStatistics
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     times: Values
     df: Values
     cf: Values
@@ -72,13 +72,13 @@ def look_up_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
     """
     counts = Counter(split_terms(prompt))
     known = [term for term in counts if len(statistics.find([term]))]
-    places = statistics.find(known)
+    indices = statistics.find(known)
     return QueryTerms(
         statistics,
-        places,
+        indices,
         np.array([counts[term] for term in known], dtype=np.float64),
-        statistics.document_frequency[places].astype(np.float64),
-        statistics.collection_frequency[places].astype(np.float64),
+        statistics.document_frequency[indices].astype(np.float64),
+        statistics.collection_frequency[indices].astype(np.float64),
     )
 
 
@@ -100,7 +100,7 @@ def scq(query: QueryTerms) -> Values:
 def var(query: QueryTerms) -> Values:
     """Deviation of each term's weight over the captions that hold it, at least 0."""
     scale = np.log1p(query.statistics.n_documents / query.df)
-    return query.statistics.log_deviation[query.places] * scale
+    return query.statistics.log_deviation[query.indices] * scale
 
 
 def scs(query: QueryTerms) -> float:
@@ -112,8 +112,8 @@ def scs(query: QueryTerms) -> float:
 def query_scope(query: QueryTerms) -> float:
     """How few captions hold any of the terms: -ln(n / N), at least 0."""
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
-    for place in query.places:
-        holds[query.statistics.list_documents(int(place))] = True
+    for index in query.indices:
+        holds[query.statistics.list_documents(int(index))] = True
     return float(-np.log(np.count_nonzero(holds) / len(holds)))
 
 
@@ -122,7 +122,7 @@ def pmi(query: QueryTerms) -> Values:
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     # The frequent terms are marked and the rarer ones looked up: a rare term has few captions.
     order = np.argsort(-query.df, kind="stable")
-    holders = [query.statistics.list_documents(int(query.places[at])) for at in order]
+    holders = [query.statistics.list_documents(int(query.indices[at])) for at in order]
     information = []
     for first, captions in enumerate(holders):
         holds[captions] = True
@@ -160,7 +160,9 @@ def rate_prompts(
     [1.099, 0.0]
     """
     queries = (look_up_terms(prompt, statistics) for prompt in prompts)
-    return np.array([measure(query) if len(query.places) else 0.0 for query in queries], np.float64)
+    return np.array(
+        [measure(query) if len(query.indices) else 0.0 for query in queries], np.float64
+    )
 
 
 _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {

@@ -149,9 +149,9 @@ class CalibratedPredictor(Predictor):
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
             raise ValueError("its predictions are not numbers")
 
-    def _calibration_tensors(self) -> Arrays:
+    def _get_calibration_tensors(self) -> Arrays:
         """Return what a checkpoint keeps of calibration and known words, by name."""
-        known = self.known_words.tensors() if self.known_words is not None else {}
+        known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
 

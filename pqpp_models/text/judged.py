@@ -63,7 +63,7 @@ class JudgedModel:
 
     def __post_init__(self) -> None:
         """Round to what a checkpoint holds."""
-        for name, array in self.tensors().items():
+        for name, array in self.to_tensors().items():
             setattr(self, name, array)
 
     def __call__(self, facts: Floats, lengths: Floats) -> Floats:
@@ -73,6 +73,6 @@ class JudgedModel:
         curve: Floats = np.polyval(self.curve.astype(float), lengths)
         return scores + curve
 
-    def tensors(self) -> Arrays:
+    def to_tensors(self) -> Arrays:
         """Return the arrays by name, as a checkpoint holds them."""
         return {name: np.asarray(array, np.float32) for name, array in vars(self).items()}

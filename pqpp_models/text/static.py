@@ -248,18 +248,18 @@ class StaticNetwork:
     def _linear(self, layer: str, rows: Singles) -> Singles:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
-    def _convolve(self, layer: str, products: Singles, *places: NDArray[np.int64]) -> Singles:
+    def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
         """Add up what each piece, the one before and the one after make of the layer's kernel.
 
         Args:
             layer: the layer.
             products: what pieces make of its kernel, and at last what none does.
-            places: of those before, of their own, and of those after; -1 for none.
+            indices: of those before, of their own, and of those after; -1 for none.
         """
         before, own, after = np.split(products, _REACH, axis=1)
-        sums: Singles = own[places[1]] + self.weights[f"{layer}.bias"]
-        sums += before[places[0]]
-        sums += after[places[2]]
+        sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
+        sums += before[indices[0]]
+        sums += after[indices[2]]
         return sums
 
 
@@ -361,18 +361,18 @@ class StaticPredictor(CalibratedPredictor):
         lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
         pairs = zip(prompts, lower, strict=True)
         # Many have the same below them: "90 dogs" and "95 dogs".
-        places = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
-        places = {text: index for index, text in enumerate(places)}
-        scores, points, vectors, _ = self.network.layers(self._encode(list(places)))
+        indices = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
+        indices = {text: index for index, text in enumerate(indices)}
+        scores, points, vectors, _ = self.network.layers(self._encode(list(indices)))
         if self.judged is not None:
-            facts = compute_facts([*places], vectors, scores, self.tables)
-            facts.append(np.zeros((len(places), 2)))  # what is no plain English is told apart
-            judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*places]))
+            facts = compute_facts([*indices], vectors, scores, self.tables)
+            facts.append(np.zeros((len(indices), 2)))  # what is no plain English is told apart
+            judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
             scores[:, self.targets.index(ALIGNMENT)] = judged
-        own = [places[prompt] for prompt in prompts]
+        own = [indices[prompt] for prompt in prompts]
         found = scores[own].astype(np.float64)
         if columns:
-            below = scores[:, columns][[places[text] for texts in lower for text in texts]]
+            below = scores[:, columns][[indices[text] for texts in lower for text in texts]]
             starts = np.cumsum([0, *map(len, lower[:-1])])
             found[:, columns] = np.minimum.reduceat(below, starts)
         return found, points[own]
@@ -396,9 +396,9 @@ class StaticPredictor(CalibratedPredictor):
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
             **add_prefix("network.", weights),
-            **({} if pairs is None else add_prefix("pairs.", pairs.tensors())),
-            **({} if self.judged is None else add_prefix("judged.", self.judged.tensors())),
-            **self._calibration_tensors(),
+            **({} if pairs is None else add_prefix("pairs.", pairs.to_tensors())),
+            **({} if self.judged is None else add_prefix("judged.", self.judged.to_tensors())),
+            **self._get_calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
         rules = {_FEWER: list(self.no_easier_with_more)} if self.no_easier_with_more else {}

@@ -93,7 +93,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         return collection.project({collection.last: encoded[collection.last]})[collection.last]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        description, collection = self.model.tensors()
+        description, collection = self.model.to_tensors()
         config = {
             "collection": description,
             "encoder": get_encoder_config(self.encoder),
@@ -103,7 +103,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             **add_prefix("collection.", collection),
             **add_prefix("encoder.", get_encoder_weights(self.encoder)),
             **add_prefix("tuned.", get_encoder_weights(self.tuned)),
-            **self._calibration_tensors(),
+            **self._get_calibration_tensors(),
         }
 
     def _files(self) -> dict[str, bytes]:

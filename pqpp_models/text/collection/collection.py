@@ -242,7 +242,7 @@ class Collection:
             blocks.append(np.concatenate(parts))
         return np.concatenate(blocks, axis=1)
 
-    def tensors(self) -> Arrays:
+    def to_tensors(self) -> Arrays:
         """Return the collection as named arrays; vectors are rounded to sixteen bits."""
         arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
         arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}

@@ -113,12 +113,12 @@ class CollectionModel:
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
 
-    def tensors(self) -> tuple[dict[str, Any], Arrays]:
+    def to_tensors(self) -> tuple[dict[str, Any], Arrays]:
         """Return the model as a small description and named arrays.
 
         The kernel's points are not stored where they are vectors of the collection anyway.
         """
-        arrays = self.collection.tensors() | {
+        arrays = self.collection.to_tensors() | {
             "labels": self.labels,
             "ridge.points": self.ridge.points["features"].astype(np.float16),
             "ridge.coefficients": self.ridge.coefficients,
@@ -146,7 +146,7 @@ class CollectionModel:
 
     @classmethod
     def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Return the model that `tensors` gave.
+        """Return the model that `to_tensors` gave.
 
         Raises:
             KeyError, TypeError, ValueError: something is missing or does not fit.

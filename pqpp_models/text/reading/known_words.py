@@ -275,13 +275,13 @@ class KnownWords:
                 return max(value, level / _LEVELS)
         return value
 
-    def tensors(self) -> dict[str, NDArray[np.uint8]]:
+    def to_tensors(self) -> dict[str, NDArray[np.uint8]]:
         """Return the arrays by the names of `KNOWN_WORDS_TENSORS`."""
         return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
-        """Return what `tensors` gave; None of a checkpoint that has none.
+        """Return what `to_tensors` gave; None of a checkpoint that has none.
 
         Raises:
             ValueError: the arrays have other types or shapes than those of `KNOWN_WORDS_TENSORS`.

@@ -142,7 +142,7 @@ def compute_difficulty(
     >>> dict(zip(DIFFICULTY_FEATURES, row.tolist()))["negation"]
     1.0
     """
-    rows = [_features(prompt, tables, own) for prompt in prompts]
+    rows = [_compute_features(prompt, tables, own) for prompt in prompts]
     return np.array(rows, dtype=np.float32).reshape(len(prompts), len(DIFFICULTY_FEATURES))
 
 
@@ -163,7 +163,7 @@ def compute_kinds(prompts: Sequence[str]) -> NDArray[np.float64]:
     return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
 
-def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
+def _compute_features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     words = to_words(prompt)
     content = find_content_words(words)
     n, numbers = len(words), _read_numbers(words)

@@ -403,16 +403,16 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
     texts = [content(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
-    places = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
-    if len(places) > MOST_PROMPTS:
+    indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
+    if len(indices) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(places)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"
+            f"{len(indices)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"
         )
-    at = [places[texts[row]] for row in rows]
-    total, count = np.zeros((2, len(places), values.shape[1]))
+    at = [indices[texts[row]] for row in rows]
+    total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
     np.add.at(count, at, ~np.isnan(values[rows]))
-    return list(places), np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return list(indices), np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _select_learnable(

@@ -206,9 +206,9 @@ class RidgePredictor(CalibratedPredictor):
         Raises:
             ModelError: the configuration or the weights are not those of such a predictor.
         """
-        kind = registry.get_predictor_class(ENCODER)
+        encoder_class = registry.get_predictor_class(ENCODER)
         arrays = strip_prefix("encoder.", tensors)
-        encoder = kind.from_checkpoint(folder, config["encoder"], arrays)
+        encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         has_limits = all(low < high for low, high in pairs)
         if not has_limits or (tensors["standard.deviation"] <= 0).any():

@@ -198,10 +198,10 @@ class StaticBuild:
         with number_format(recipe.mixed_precision):
             logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
         goals[asked] = to_gaussian(expit(logits[:, 0]))
-        places = {text: data.size + at for at, text in enumerate(data.judged)}
+        indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
-            rows = [places[content(prompt)] for prompt in study.prompts]
+            rows = [indices[content(prompt)] for prompt in study.prompts]
             true = to_gaussian(rank_relatively(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
@@ -306,8 +306,8 @@ def predict_each_left_out(
         others = {}
         for other, study in exclude_studies(sources, [name]).items():
             kept = set(study.prompts)
-            places = [at for at, one in enumerate(sources[other].prompts) if one in kept]
-            others[other] = judged[other].take(places)
+            indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
+            others[other] = judged[other].take(indices)
         scores = pool(others or judged)(judged[name].facts, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)

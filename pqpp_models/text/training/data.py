@@ -140,7 +140,7 @@ class TextData:
 
     Args:
         recipe: what is asked for.
-        kind: the name of the predictors that are trained.
+        predictor_type: the name of the predictors that are trained.
         learns_studies: whether the studies of `alignment` are needed, also where no folder is
             named.
 
@@ -155,10 +155,12 @@ class TextData:
 
     texts: list[str]
 
-    def __init__(self, recipe: TextRecipe, kind: str, learns_studies: bool = False) -> None:
+    def __init__(
+        self, recipe: TextRecipe, predictor_type: str, learns_studies: bool = False
+    ) -> None:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read(split) for split in splits)
-        self.scores_on_train = recipe.scores_on_train(kind, self.train, self.validation)
+        self.scores_on_train = recipe.scores_on_train(predictor_type, self.train, self.validation)
         self.goals = read_fitted_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None

@@ -589,7 +589,7 @@ def distil(
     random = np.random.default_rng(seed)
     model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
     wanted = torch.from_numpy(goals.astype(np.float32))
-    places = torch.from_numpy(points)
+    goal_points = torch.from_numpy(points)
     # What errors of each score are multiplied by; 0 where no goal is known.
     known_goals = [column[~np.isnan(column)] for column in goals.T]
     spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known_goals])
@@ -602,7 +602,7 @@ def distil(
             scores, at = model(**as_batch([encoded[i] for i in batch], 0))
         known = ~torch.isnan(wanted[batch])
         error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
-        nearness = nn.functional.cosine_similarity(at.float(), places[batch], dim=1).mean()
+        nearness = nn.functional.cosine_similarity(at.float(), goal_points[batch], dim=1).mean()
         return error.square().sum() / known.sum() + settings.point_weight * (1 - nearness)
 
     parameters = [

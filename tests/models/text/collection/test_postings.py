@@ -68,7 +68,7 @@ def test_a_caption_does_not_count_itself():
 
 def test_postings_hold_no_words_and_come_back():
     tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
-    arrays = Collection({}, {}, 0, tables, postings).tensors()
+    arrays = Collection({}, {}, 0, tables, postings).to_tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
     _, again = read_word_tables(arrays, len(CAPTIONS))
     np.testing.assert_array_equal(again.count_scope(CAPTIONS), postings.count_scope(CAPTIONS))
