@@ -121,37 +121,6 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     return tensors
 
 
-def check_tensors(
-    folder: Path, tensors: Tensors, expected: Mapping[str, tuple[str, tuple[int, ...]]]
-) -> None:
-    """Check that a checkpoint holds the arrays that its predictor needs.
-
-    Args:
-        folder: where they came from, for the message.
-        tensors: what ``read_tensors`` returned.
-        expected: type and shape by name.
-
-    Raises:
-        ModelError: an array is missing, or has another type or shape.
-
-    >>> check_tensors(Path("x"), {"a": np.zeros(3)}, {"a": ("float64", (2,))})
-    Traceback (most recent call last):
-        ...
-    pqpp_backbones.errors.ModelError: x/model.safetensors: 'a' is float64 (3,), but ...
-    """
-    path = folder / WEIGHTS
-    remedy = "save or download the predictor again"
-    for name, (dtype, shape) in expected.items():
-        if name not in tensors:
-            raise ModelError(f"{path}: there is no tensor {name!r}; {remedy}")
-        array = tensors[name]
-        if array.dtype != np.dtype(dtype) or array.shape != shape:
-            raise ModelError(
-                f"{path}: {name!r} is {array.dtype} {array.shape}, but {CONFIG} asks for {dtype} "
-                f"{shape}; {remedy}"
-            )
-
-
 def _is_finite(array: NDArray[Any]) -> bool:
     return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 

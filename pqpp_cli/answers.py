@@ -50,7 +50,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
 
 
 def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
-    """Return the verdict on one prompt, and what `predicted_columns` returned for it, in lines."""
+    """Return the verdict on one prompt, and what `predict_columns` returned for it, in lines."""
     from pqpp_datasets.target_columns import readable_words
 
     targets, _ = _find_targets(columns)
@@ -67,7 +67,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
 
 
 def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
-    """Return what `predicted_columns` returned as a `table` or in `markdown`.
+    """Return what `predict_columns` returned as a `table` or in `markdown`.
 
     Deviations stand beside their values, and it is said which prompts are far.
 

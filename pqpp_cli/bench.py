@@ -102,7 +102,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         split = open_split(*source)
         predictors, left_out = load_predictors(self.predictors, split)
         predicted = [target for model in predictors.values() for target in model.targets]
-        targets = split.targets(self.targets, predicted)  # a misspelt one is told before any note
+        targets = split.choose_targets(self.targets, predicted)
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
             rows = with_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)

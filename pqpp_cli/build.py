@@ -172,7 +172,7 @@ class Build(
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
         from pqpp_files.options.flags import in_flags
-        from pqpp_models.text.reading.language import language_codes
+        from pqpp_models.text.reading.language import find_language_codes
 
         keeping = Extras(**self.arguments(Extras) | {"images": self.keep_images})
         options = BuildOptions(**self.arguments(BuildOptions))
@@ -183,7 +183,9 @@ class Build(
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
         if not self.language:
-            keeping = replace(keeping, language=language_codes(built.prompts["prompt"].to_pylist()))
+            keeping = replace(
+                keeping, language=find_language_codes(built.prompts["prompt"].to_pylist())
+            )
         folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _lines(built, keeping, self.exclude, self.plan):

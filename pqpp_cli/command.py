@@ -12,14 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args, get_origin
 
 from pqpp_files.errors import FileError, PqppError
-from pqpp_files.options.option import (
-    NEEDED,
-    PARAMETER,
-    Options,
-    first_sentence,
-    get_fields,
-    option,
-)
+from pqpp_files.options.option import NEEDED, PARAMETER, Options, first_sentence, get_fields, option
 from pqpp_files.paths import check_output, check_output_folder, expand, refuse_other_kind
 
 LIBRARY: Any = MISSING

@@ -79,7 +79,7 @@ class Demo(Served, Command):
         from pqpp_datasets.load import load_benchmark
         from pqpp_files.paths import check_output_folder
         from pqpp_models import DEFAULT_PREDICTOR, Predictor
-        from pqpp_models.predict import predicted_columns
+        from pqpp_models.predict import predict_columns
 
         if self.serve:
             from pqpp_models.demo import serve_demo
@@ -94,7 +94,7 @@ class Demo(Served, Command):
         print(f"1. The shipped predictor, {DEFAULT_PREDICTOR}, on a few prompts\n")
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         rows = predictor.read_rows(_PROMPTS)
-        columns = predicted_columns(predictor, rows, _SHOWN, uncertainty=True)
+        columns = predict_columns(predictor, rows, _SHOWN, uncertainty=True)
         print(format_answers("table", columns, predictor.domain_note, get_width(None)))
         rows, road = _load_rows()
         if rows is None:
@@ -140,14 +140,16 @@ def _load_rows() -> tuple[Any, str]:
 def _bench(rows: Any, folder: Path) -> None:
     """Compare the build that knows only the train split with measures that need no training."""
     from pqpp_models import Predictor
-    from pqpp_models.bench.given import named_predictors
+    from pqpp_models.bench.given import load_named_predictors
     from pqpp_models.bench.report import render_report
     from pqpp_models.bench.run import run_table
     from pqpp_models.bench.split import Split
     from pqpp_models.bench.tables import format_results
 
     predictors = {name: Predictor.from_pretrained(name) for name in (_BUILD, "mean_word_length")}
-    predictors |= named_predictors({"word_count": lambda texts: [len(t.split()) for t in texts]})
+    predictors |= load_named_predictors(
+        {"word_count": lambda texts: [len(t.split()) for t in texts]}
+    )
     run = run_table(Split.from_rows(rows), predictors, _TARGETS)
     published = run.get_published()
     print(format_results("table", run.results, published))

@@ -132,10 +132,10 @@ class Dataset(DataDir):
 
     def rows(self, column: str) -> Any:
         """Return the rows of the dataset, with its column of prompts as `prompt`."""
-        from pqpp_models.prompt_rows import dataset_rows
+        from pqpp_models.prompt_rows import load_dataset_rows
 
         source = (self.dataset or "", self.subset, self.split, self.data_dir)
-        return dataset_rows(*source, column=column)[0]
+        return load_dataset_rows(*source, column=column)[0]
 
 
 class ImageDir(Group):

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import Push
@@ -63,51 +62,6 @@ class ModelsAutoload(Command):
         elif self.action == "off":
             switch_off(folder)
         print(status(folder))
-
-
-class ModelsCollection(Command):
-    """Let a text ensemble measure prompts against your own captions.
-
-    Retrieval performance depends on the collection. A text ensemble (pqpp train text_ensemble)
-    measures how densely captions lie around a prompt; the copy that is saved uses your captions
-    instead of MS COCO's, and keeps those it was trained on. Captions with the same words count
-    once; their text is not saved.
-
-    examples:
-      pqpp models collection captions.txt --predictor runs/ensemble --output my_predictor
-      pqpp predict "a red cat" --predictor my_predictor
-
-    Attributes:
-        captions: Text file with one caption on each line, or CSV, TSV, JSON, JSONL or Parquet; - is
-            standard input.
-    """
-
-    captions: str = option(NEEDED, path="file", word=True)
-    column: str = option("caption", "the file's column of captions")
-    predictor: str = option(NEEDED, "the text ensemble", path="name")
-    output: str = option(NEEDED, "where to save the copy", path="output")
-
-    def run(self) -> None:
-        """Encode the captions, put them into the predictor and save that."""
-        from pqpp_backbones.checkpoint import check_checkpoint_folder
-        from pqpp_models import Predictor
-        from pqpp_models.prompt_file import read_texts
-        from pqpp_models.text.collection.encoded import to_encoder, with_collection
-
-        predictor: Any = Predictor.from_pretrained(self.predictor)
-        to_encoder(predictor)  # refuses those without a collection before much is read
-        check_checkpoint_folder(self.output, predictor.name)
-        captions = read_texts(self.captions, self.column)
-        changed: Any = with_collection(predictor, captions, sys.stderr.isatty())
-        before, after = len(predictor.model.collection), len(changed.model.collection)
-        folder = changed.save_pretrained(self.output)
-        if not 0.5 <= after / before <= 2:
-            note(
-                f"the collection has {after:,} captions instead of {before:,}; scores depend on "
-                "it: do not compare them with the old predictor's"
-            )
-        labelled = changed.model.collection.labelled
-        print(f"{after:,} captions, {labelled:,} of them labelled: {folder}")
 
 
 class ModelsList(Command):

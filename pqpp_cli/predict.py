@@ -126,21 +126,21 @@ class Predict(
         return predictor.explain(prompts, target, progress=is_shown)
 
     def _job(self) -> tuple[PredictShard, dict, str]:
-        from pqpp_models.predict import PredictShard, ordered_targets
+        from pqpp_models.predict import PredictShard, order_targets
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
         job.unread = self.unread
-        job.targets = ordered_targets(job.loaded_predictor, self.targets)
+        job.targets = order_targets(job.loaded_predictor, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
     def _source(self, predictor: Predictor) -> PromptSource:
         """Return the prompts that were given."""
-        from pqpp_models.prompt_rows import PromptSource, dataset_rows
+        from pqpp_models.prompt_rows import PromptSource, load_dataset_rows
 
         if self.dataset:
             source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
             images = predictor.inputs == "text+images"
-            rows, _ = dataset_rows(*source, self.column, keeps_images=images)
+            rows, _ = load_dataset_rows(*source, self.column, keeps_images=images)
             predictor.require_columns(rows.column_names, self.dataset)
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
@@ -168,7 +168,7 @@ class Predict(
 
         There is a bar where it takes a second and somebody looks.
         """
-        from pqpp_models.predict import predicted_columns
+        from pqpp_models.predict import predict_columns
 
         shown: Any = contextlib.nullcontext()
         if source.count > _FEW and sys.stderr.isatty():
@@ -185,7 +185,7 @@ class Predict(
 
                     predicted, verdicts = predict_and_judge(predictor, read, *asked, self.unread)
                 else:
-                    predicted = predicted_columns(predictor, read, *asked, unread=self.unread)
+                    predicted = predict_columns(predictor, read, *asked, unread=self.unread)
                 yield given, read, predicted, verdicts
                 if bar is not None:
                     bar.update(len(rows))
@@ -198,12 +198,12 @@ class Predict(
             format_question,
             format_verdicts,
         )
-        from pqpp_models.predict import main_targets
+        from pqpp_models.predict import choose_main_targets
         from pqpp_models.predictor import REFERENCE
 
         columns: dict[str, list] = {}
         prompts: list[Any] = []
-        targets = self.targets or main_targets(predictor)
+        targets = self.targets or choose_main_targets(predictor)
         is_plain = self.style == "table" and self.targets is None and len(self.prompts) == 1
         is_a_question = is_plain and REFERENCE in predictor.details
         is_judged = self.verdict or is_a_question
@@ -231,9 +231,9 @@ class Predict(
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:
         """Predict some prompts at a time, and write a table of all."""
-        from pqpp_models.predict import ordered_targets
+        from pqpp_models.predict import order_targets
 
-        targets = ordered_targets(predictor, self.targets)
+        targets = order_targets(predictor, self.targets)
         typed = self.style != "csv"
         renamed: list[str] = []
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pqpp_models.registry import list_predictors as list_predictors
     from pqpp_models.registry import register_predictor as register_predictor
     from pqpp_models.targets import TARGETS as TARGETS
+    from pqpp_models.targets import get_target_range as get_target_range
     from pqpp_models.targets import resolve_targets as resolve_targets
-    from pqpp_models.targets import target_range as target_range
 
 _HOMES = {
     "errors": ("ModelError", "PredictorError"),
@@ -29,7 +29,7 @@ _HOMES = {
     "registry": (
         *("DEFAULT_PREDICTOR", "expand_predictors", "list_predictors", "register_predictor"),
     ),
-    "targets": ("TARGETS", "resolve_targets", "target_range"),
+    "targets": ("TARGETS", "resolve_targets", "get_target_range"),
 }
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 

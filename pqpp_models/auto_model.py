@@ -142,11 +142,11 @@ class PromptPerformanceModel(PreTrainedModel):
         return push_to_hub(self.predictor, repo_id, **options)
 
 
-def shipped_model(name: str | None) -> PromptPerformanceModel | None:
+def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
     """Return the model of a shipped name; that of the default one where none is named.
 
     Example:
-        >>> shipped_model("n_words").predictor.name, shipped_model("OWNER/REPOSITORY")
+        >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")
         ('n_words', None)
     """
     name = name or DEFAULT_PREDICTOR

@@ -71,11 +71,11 @@ def push_to_hub(
                 "better than chance in cross-validation); fit it to more prompts, or push it "
                 "with `anyway`"
             )
-        files = endpoint_files(loaded) | dict(extra_files or {})
+        files = list_endpoint_files(loaded) | dict(extra_files or {})
         return push_model(folder, FILES, repo_id, commit_message, files, **options)
 
 
-def endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
+def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
     """Return what lets a predictor of texts answer on an endpoint; nothing for another one."""
     if predictor.inputs != "text":
         return {}

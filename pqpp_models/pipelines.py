@@ -8,7 +8,7 @@ from transformers.pipelines.base import Pipeline
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import check_format
 from pqpp_models.errors import PredictorError
-from pqpp_models.registry import predictor_class
+from pqpp_models.registry import get_predictor_class
 from pqpp_models.torch_predictor import TorchPredictor
 
 
@@ -28,17 +28,17 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.predictor = getattr(self.model, "predictor", None) or self._torch_predictor()
+        self.predictor = getattr(self.model, "predictor", None) or self._build_predictor()
 
-    def _torch_predictor(self) -> TorchPredictor:
-        kind = getattr(self.model.config, "predictor_type", None)
-        if kind is None:
+    def _build_predictor(self) -> TorchPredictor:
+        predictor_type = getattr(self.model.config, "predictor_type", None)
+        if predictor_type is None:
             raise PredictorError(
                 f"{type(self.model).__name__} is not a performance predictor; give a folder or "
                 "repository of one"
             )
         check_format(self.model.config.name_or_path, self.model.config)
-        predictor = predictor_class(kind)
+        predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
         sees_images = "images" in predictor.inputs
         is_lacking = bool(predictor.processor_class) and processor is None

@@ -62,14 +62,14 @@ def predict(
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
-    columns = predicted_columns(predictor, rows, targets, uncertainty, progress, unread)
+    columns = predict_columns(predictor, rows, targets, uncertainty, progress, unread)
     try:
         return pd.DataFrame(columns)
     except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
         return pd.DataFrame(columns | {"prompt": pd.Series(columns["prompt"], dtype=object)})
 
 
-def predicted_columns(
+def predict_columns(
     predictor: Predictor,
     rows: Sequence[Any],
     targets: str | Iterable[str] | None = None,
@@ -84,7 +84,7 @@ def predicted_columns(
     Example:
         >>> static = Predictor.from_pretrained("static")
         >>> rows = static.read_rows(["A cat."])
-        >>> list(predicted_columns(static, rows, "mean_rr", uncertainty=True))
+        >>> list(predict_columns(static, rows, "mean_rr", uncertainty=True))
         ['prompt', 'mean_rr', 'mean_rr_deviation', 'distance', 'out_of_domain', 'ignored']
     """
     chosen = predictor.get_columns(targets)
@@ -96,22 +96,22 @@ def predicted_columns(
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
     columns: dict[str, Sequence[Any]] = {"prompt": texts}
-    columns |= _by_name(chosen, answer.values)
+    columns |= _to_dict(chosen, answer.values)
     if uncertainty:
-        columns |= _by_name([f"{target}_deviation" for target in chosen], answer.deviations)
+        columns |= _to_dict([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
-        columns |= _by_name(["distance"], answer.distance[:, None])
+        columns |= _to_dict(["distance"], answer.distance[:, None])
         columns["out_of_domain"] = answer.out_of_domain.tolist()
         columns["ignored"] = answer.ignored
     return columns
 
 
-def ordered_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
+def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the targets asked for; all, and first `alignment`, if none is.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
-        >>> ordered_targets(static, "mean_rr"), ordered_targets(static, None)[:2]
+        >>> order_targets(static, "mean_rr"), order_targets(static, None)[:2]
         (('mean_rr',), ('alignment', 'glide_hbpp'))
     """
     chosen = predictor.get_columns(targets)
@@ -120,14 +120,14 @@ def ordered_targets(predictor: Predictor, targets: str | Iterable[str] | None) -
     )
 
 
-def main_targets(predictor: Predictor) -> tuple[str, ...]:
+def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
     """Return the targets that a person looks at first: a measure's mean stands for its models.
 
     Example:
-        >>> main_targets(Predictor.from_pretrained("static"))
+        >>> choose_main_targets(Predictor.from_pretrained("static"))
         ('alignment', 'mean_hbpp', 'mean_p10', 'mean_rr')
     """
-    names = ordered_targets(predictor, None)
+    names = order_targets(predictor, None)
     averaged = {get_measure(name) for name in names if is_mean(name)}
     return tuple(name for name in names if is_mean(name) or get_measure(name) not in averaged)
 
@@ -188,7 +188,7 @@ class PredictShard:
         texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
         options = (self.targets, self.uncertainty, False, self.unread)
         rows = self.loaded_predictor.read_rows(texts)
-        figures_ = predicted_columns(self.loaded_predictor, rows, *options)
+        figures_ = predict_columns(self.loaded_predictor, rows, *options)
         kinds = {"out_of_domain": pa.bool_(), "ignored": pa.string()}
         added = {
             name: pa.array(values, kinds.get(name, pa.float64()))
@@ -205,7 +205,7 @@ class PredictShard:
         return table
 
 
-def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
+def _to_dict(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
     """Return columns by their names, None where a value is unknown, as files have it."""
     columns = values.T.tolist()
     known = ([None if math.isnan(value) else value for value in column] for column in columns)

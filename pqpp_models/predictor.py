@@ -552,13 +552,13 @@ class Predictor(ABC):
         from pqpp_models import registry  # which imports the modules of predictors
 
         if isinstance(name_or_path, str) and name in registry.PREDICTORS:
-            shipped = cls._check_class(registry.predictor_class(name).from_shipped(name), name)
+            shipped = cls._check_class(registry.get_predictor_class(name).from_shipped(name), name)
             shipped.shipped_as = name
             return shipped
         folder = expand(name)
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
-            folder = registry.folder_from_hub(name, folder, revision, cache_dir, token)
+            folder = registry.pull_folder(name, folder, revision, cache_dir, token)
         return cls._check_class(registry.load_folder(folder), str(folder))
 
     @classmethod

@@ -75,7 +75,7 @@ def _count_blank(texts: Sequence[str]) -> tuple[int, int]:
     return len(texts), sum(not text.strip() for text in texts)
 
 
-def dataset_rows(
+def load_dataset_rows(
     dataset: str,
     subset: str | None = None,
     split: str | None = None,
@@ -105,9 +105,9 @@ def dataset_rows(
     from pqpp_backbones.training.reading import reading
 
     try:
-        places = {"data_dir": data_dir, "image_dir": image_dir}
+        folders = {"data_dir": data_dir, "image_dir": image_dir}
         with reading(dataset, "check `dataset`"):
-            rows, split = _load(dataset, subset, split, places, column, usual_split)
+            rows, split = _load(dataset, subset, split, folders, column, usual_split)
             if keeps_images or image_dir is not None:
                 rows = with_saved_images(rows, dataset, image_dir)
     except BenchmarkError as error:
@@ -142,7 +142,7 @@ def _load(
     dataset: str,
     subset: str | None,
     split: str | None,
-    places: dict[str, str | None],
+    folders: dict[str, str | None],
     column: str,
     usual_split: str | None,
 ) -> tuple[Any, str | None]:
@@ -151,7 +151,7 @@ def _load(
     from pqpp_files.open_input import is_input
 
     if dataset not in BENCHMARKS and is_input(dataset):
-        refuse_parts_of_table(dataset, {"subset": subset, "split": split, **places})
+        refuse_parts_of_table(dataset, {"subset": subset, "split": split, **folders})
         return _table(dataset, column), None
 
     def choose(splits: Iterable[str]) -> tuple[str, str | None]:
@@ -163,15 +163,15 @@ def _load(
             raise BenchmarkError(f"{asked}: {dataset} has {', '.join(names)}; use one of them")
         return taken, named
 
-    given = {name: index for name, index in places.items() if index is not None}
+    options = {name: index for name, index in folders.items() if index is not None}
     if dataset in BENCHMARKS:
         if Path(dataset).is_dir():
             what = f"{dataset} is the published benchmark; write ./{dataset} for the folder"
             logging.getLogger(__name__).warning("%s here", what)
         taken, named = choose(BENCHMARKS[get_config(dataset, subset)].splits)  # no download yet
-        return load_benchmark(dataset, subset, taken, **given), named
-    given.pop("image_dir", None)
-    parts = load_benchmark(dataset, subset, **given)
+        return load_benchmark(dataset, subset, taken, **options), named
+    options.pop("image_dir", None)
+    parts = load_benchmark(dataset, subset, **options)
     if hasattr(parts, "keys"):
         taken, named = choose(parts)
         return parts[taken], named

@@ -35,7 +35,7 @@ def read_prompts(rows: Any) -> list[str]:
     one = rows.get(COLUMN) if isinstance(rows, Mapping) else rows
     if isinstance(one, str):
         raise PredictorError(f"`rows` is one prompt, not a list; write [{one[:20]!r}]")
-    columns, values = _column_names(rows), rows
+    columns, values = _find_column_names(rows), rows
     if columns is None:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
         values = [str(value) if isinstance(value, Prompt) else value for value in values]
@@ -116,7 +116,7 @@ def read_ids(rows: Any) -> list[str | None]:
     >>> read_ids([{"prompt": "a cat", "prompt_id": 7}, "a dog"])
     ['7', None]
     """
-    columns = _column_names(rows)
+    columns = _find_column_names(rows)
     if columns is None:
         values = [row.get(ID) if isinstance(row, Mapping) else None for row in rows]
     else:
@@ -126,7 +126,7 @@ def read_ids(rows: Any) -> list[str | None]:
     return [None if value is None else str(value) for value in values]
 
 
-def _column_names(rows: Any) -> list[str] | None:
+def _find_column_names(rows: Any) -> list[str] | None:
     """Return the columns of a table that can be asked for one column, or None for other rows."""
     if isinstance(rows, Mapping):
         return list(rows)

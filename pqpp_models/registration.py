@@ -32,6 +32,6 @@ MODELS = {
 _PREDICTORS = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
-    {TASK: "pqpp_models.auto_model:shipped_model"},
+    {TASK: "pqpp_models.auto_model:load_shipped_model"},
 )
 register, patch, announce = _PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.announce

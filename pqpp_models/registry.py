@@ -70,17 +70,17 @@ def register_predictor(
         GROUPS[group] = (*GROUPS.get(group, ()), name)
 
 
-def predictor_class(name: str) -> Any:
+def get_predictor_class(name: str) -> Any:
     """Import and return the class registered for a name.
 
     Raises:
         PredictorError: no predictor has this name.
 
-    >>> predictor_class("n_words").__name__
+    >>> get_predictor_class("n_words").__name__
     'MeasurePredictor'
     """
     if name not in PREDICTORS:
-        raise unknown_predictor(name)
+        raise explain_unknown(name)
     module, _, attribute = PREDICTORS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -119,7 +119,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(members))
 
 
-def unknown_predictor(name: str) -> PredictorError:
+def explain_unknown(name: str) -> PredictorError:
     """Build the error for a name that is nothing, with the closest known names."""
     otherwise = "`pqpp models list` lists them"
     if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
@@ -131,7 +131,7 @@ def unknown_predictor(name: str) -> PredictorError:
     return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 
-def folder_from_hub(
+def pull_folder(
     name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
     """Return the folder of a predictor that a name has on the Hub, or say what the name is.
@@ -147,7 +147,7 @@ def folder_from_hub(
         return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
         raise ModelError(f"no folder {folder}; check the path")
-    raise unknown_predictor(name)
+    raise explain_unknown(name)
 
 
 def load_folder(folder: Path) -> Any:
@@ -157,11 +157,11 @@ def load_folder(folder: Path) -> Any:
         ModelError: It has no usable predictor.
     """
     config = read_config(folder)
-    kind = config["predictor_type"]
-    if kind not in PREDICTORS:
+    predictor_type = config["predictor_type"]
+    if predictor_type not in PREDICTORS:
         raise ModelError(
-            f"{folder / CONFIG} is of type {kind!r:.60}, which is not registered; register it or "
-            "upgrade pqpp"
+            f"{folder / CONFIG} is of type {predictor_type!r:.60}, which is not registered; "
+            "register it or upgrade pqpp"
         )
     try:
         tensors = read_tensors(folder, config)
@@ -169,7 +169,7 @@ def load_folder(folder: Path) -> Any:
         config = {key: value for key, value in config.items() if key not in KEYS}
         if config.get("model_type") == NUMPY:  # for transformers alone
             del config["model_type"]
-        loaded = predictor_class(kind).from_checkpoint(folder, config, tensors)
+        loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
         loaded.record = record
         loaded._try()
     except Exception as error:  # whatever a foreign folder may bring about
@@ -177,7 +177,8 @@ def load_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError):
             raise
         raise ModelError(
-            f"{folder} has no usable {kind} ({in_a_line(error)}); save or download it again"
+            f"{folder} has no usable {predictor_type} ({in_a_line(error)}); save or download it "
+            "again"
         ) from error
     return loaded
 

@@ -42,7 +42,7 @@ Z90 = 1.6449
 """So many deviations to each side of a prediction hold nine in ten true values."""
 
 
-def target_range(target: str) -> tuple[float, float]:
+def get_target_range(target: str) -> tuple[float, float]:
     """Return the lowest and the highest value that a target can take.
 
     Args:
@@ -55,24 +55,24 @@ def target_range(target: str) -> tuple[float, float]:
     Raises:
         PredictorError: the name is none of a target.
 
-    >>> target_range("sdxl_hbpp"), target_range("alignment"), target_range("flux_rating")
-    ((-1.0, 2.0), (0.0, 1.0), (-inf, inf))
+    >>> get_target_range("sdxl_hbpp"), get_target_range("flux_rating")
+    ((-1.0, 2.0), (-inf, inf))
     """
     (name,) = resolve_targets([target])
-    return known_range(name) or (-np.inf, np.inf)
+    return find_range(name) or (-np.inf, np.inf)
 
 
-def known_range(target: str) -> tuple[float, float] | None:
+def find_range(target: str) -> tuple[float, float] | None:
     """Return the range of a target of any benchmark by what its name ends in, None if unknown.
 
-    >>> known_range("flux_hbpp"), known_range("match_rate"), known_range("mean_rating")
+    >>> find_range("flux_hbpp"), find_range("match_rate"), find_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
     """
     measure = get_measure(target)
     return measure.limits if measure else None
 
 
-def target_limits(
+def get_limits(
     targets: Sequence[str], limits: Limits | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and the upper limits of several targets, as two arrays to clip with.
@@ -81,12 +81,12 @@ def target_limits(
         targets: names of targets.
         limits: those that are told of some of them; the others' are those of their measure.
 
-    >>> low, high = target_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
+    >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
     ([-1.0, 1.0], [2.0, 5.0])
     """
     known = limits or {}
-    ranges = np.array([known.get(name) or target_range(name) for name in targets], dtype=np.float64)
+    ranges = np.array([known.get(name) or get_target_range(name) for name in targets], float)
     ranges = ranges.reshape(len(targets), 2)
     return ranges[:, 0].copy(), ranges[:, 1].copy()
 
@@ -113,19 +113,19 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
             raise PredictorError(
                 f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and the highest"
             )
-    _finite_limits(targets, limits)
+    _check_finite(targets, limits)
 
 
-def stand_in(target: str, available: Sequence[str]) -> str | None:
+def find_stand_in(target: str, available: Sequence[str]) -> str | None:
     """Return what a predictor can be asked for in place of a target, in order: None if nothing.
 
     That is the target itself, the mean of its measure, and else the first target of its measure.
     Where there is none and people judged generated images, it is `alignment`, whether images show
     what the prompt says: such judgments are ordered alike, though on other scales.
 
-    >>> stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"]), stand_in("flux_rr", ["mean_hbpp"])
-    ('mean_hbpp', None)
-    >>> stand_in("flux_rating", ["alignment", "mean_hbpp"]), stand_in("flux_rr", ["alignment"])
+    >>> find_stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"])
+    'mean_hbpp'
+    >>> find_stand_in("flux_rating", ["alignment", "hbpp"]), find_stand_in("flux_rr", ["alignment"])
     ('alignment', None)
     """
     measure = get_measure(target)
@@ -148,7 +148,7 @@ def scale_targets(
     Args:
         values: shape ``(..., len(targets))``; NaN (no value) stays NaN.
         targets: the targets of the last axis.
-        limits: as for `target_limits`; needed for ratings and scores.
+        limits: as for `get_limits`; needed for ratings and scores.
 
     Returns:
         An array of the same shape.
@@ -159,7 +159,7 @@ def scale_targets(
     >>> scale_targets([[2.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[1.0, 0.5]]
     """
-    low, high = _finite_limits(targets, limits)
+    low, high = _check_finite(targets, limits)
     return (np.asarray(values, np.float64) - low) / (high - low)
 
 
@@ -171,14 +171,14 @@ def unscale_targets(
     >>> unscale_targets([[1.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[2.0, 0.5]]
     """
-    low, high = _finite_limits(targets, limits)
+    low, high = _check_finite(targets, limits)
     return np.asarray(values, np.float64) * (high - low) + low
 
 
-def _finite_limits(
+def _check_finite(
     targets: Sequence[str], limits: Limits | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    low, high = target_limits(targets, limits)
+    low, high = get_limits(targets, limits)
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
             raise PredictorError(

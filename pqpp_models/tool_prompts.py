@@ -78,7 +78,7 @@ def _read_json(value: Any) -> list[Any]:
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
-        return list(_read_graph(_nodes_by_id(value["nodes"], value["links"])))
+        return list(_read_graph(_index_nodes(value["nodes"], value["links"])))
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
         return list(_read_graph(value))
@@ -98,7 +98,7 @@ def _read_json(value: Any) -> list[Any]:
     ]
 
 
-def _nodes_by_id(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
+def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
     """Return a saved graph of ComfyUI in the form that its API takes."""
     origins = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
@@ -124,13 +124,13 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
         inputs = node.get("inputs", {})
         name = "positive" if "positive" in inputs else "conditioning"
         is_end = name == "positive" or "Guider" in str(node.get("class_type"))
-        text = _text_behind(graph, inputs.get(name), set()) if is_end else None
+        text = _follow_text(graph, inputs.get(name), set()) if is_end else None
         if text and text not in given:
             given.add(text)
             yield text
 
 
-def _text_behind(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
+def _follow_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
     """Return the first text that a value is, or that a link leads to."""
     if isinstance(value, str):
         return value.strip() or None
@@ -140,4 +140,4 @@ def _text_behind(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | 
     inputs = graph.get(str(value[0]), {}).get("inputs", {})
     named = [inputs[name] for name in _TEXTS if name in inputs]
     links = [one for name, one in inputs.items() if isinstance(one, list) and name != "negative"]
-    return next(filter(None, (_text_behind(graph, one, seen) for one in (*named, *links))), None)
+    return next(filter(None, (_follow_text(graph, one, seen) for one in (*named, *links))), None)

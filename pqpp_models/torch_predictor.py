@@ -19,7 +19,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
 from pqpp_models import registration
 from pqpp_models.predictor import Predictor
-from pqpp_models.targets import resolve_targets, target_limits
+from pqpp_models.targets import get_limits, resolve_targets
 
 if TYPE_CHECKING:
     import torch
@@ -68,7 +68,7 @@ class TorchPredictor(Predictor):
     @property
     def size(self) -> str:
         """How many parameters the model has, in words."""
-        return parameter_count(self.model)
+        return count_parameters(self.model)
 
     @classmethod
     def model_class(cls) -> type[PreTrainedModel]:
@@ -116,10 +116,10 @@ class TorchPredictor(Predictor):
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
     def _files(self) -> dict[str, bytes]:
-        return {} if self.processor is None else processor_files(self.processor)
+        return {} if self.processor is None else read_processor_files(self.processor)
 
     def _card(self) -> str:
-        return fine_tuned_card(self)
+        return render_fine_tuned_card(self)
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +127,7 @@ class TorchPredictor(Predictor):
         return self.model.device
 
 
-def processor_files(processor: Any) -> dict[str, bytes]:
+def read_processor_files(processor: Any) -> dict[str, bytes]:
     """Return the files of a tokenizer or processor that a checkpoint may hold."""
     with tempfile.TemporaryDirectory() as beside:
         processor.save_pretrained(beside)
@@ -135,7 +135,7 @@ def processor_files(processor: Any) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if name in EXTRA_FILES}
 
 
-def fine_tuned_card(predictor: Any) -> str:
+def render_fine_tuned_card(predictor: Any) -> str:
     """Return the card of a predictor that a training script made, from its `details`."""
     details = predictor.details
     recipe, measured = details.get("recipe", {}), details.get("validation", {})
@@ -145,7 +145,7 @@ def fine_tuned_card(predictor: Any) -> str:
     # No figures of rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
-    ranges = target_limits(predictor.targets, getattr(predictor, "limits", None))
+    ranges = get_limits(predictor.targets, getattr(predictor, "limits", None))
     return render_card(
         f"predictors/{predictor.name}",
         title=f"pqpp-{predictor.name}",
@@ -164,12 +164,12 @@ def fine_tuned_card(predictor: Any) -> str:
     )
 
 
-def parameter_count(model: Any) -> str:
+def count_parameters(model: Any) -> str:
     """Return how many parameters a model has, in words.
 
     Example:
         >>> import torch
-        >>> parameter_count(torch.nn.Linear(1000, 2000))
+        >>> count_parameters(torch.nn.Linear(1000, 2000))
         '2.0 million parameters'
     """
     return f"{sum(weight.numel() for weight in model.parameters()) / 1e6:.1f} million parameters"

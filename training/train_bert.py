@@ -26,7 +26,7 @@ from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, trainin
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.targets import scale_targets
-from pqpp_models.training.data import load_rows, scaled_correlations
+from pqpp_models.training.data import correlate_scaled, load_rows
 from pqpp_models.training.save import save_predictor
 
 
@@ -66,7 +66,7 @@ def train(recipe: BertRecipe) -> Outcome:
         return {**inputs, "labels": labels}
 
     def compute_metrics(prediction: EvalPrediction):
-        return scaled_correlations(prediction.predictions, recipe.targets, training, validation)
+        return correlate_scaled(prediction.predictions, recipe.targets, training, validation)
 
     encoded = examples(training)
     trainer = PerformanceTrainer(

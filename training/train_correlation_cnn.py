@@ -34,7 +34,7 @@ from pqpp_models.correlation_cnn.predictor import (
 )
 from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
 from pqpp_models.targets import scale_targets
-from pqpp_models.training.data import Rows, load_rows, scaled_correlations
+from pqpp_models.training.data import Rows, correlate_scaled, load_rows
 from pqpp_models.training.save import save_predictor
 
 
@@ -85,7 +85,7 @@ def train(recipe: CnnRecipe) -> Outcome:
         return {n: torch.from_numpy(np.stack([row[n] for row in batch])) for n in names}
 
     def compute_metrics(prediction: EvalPrediction):
-        return scaled_correlations(prediction.predictions, recipe.targets, training, validation)
+        return correlate_scaled(prediction.predictions, recipe.targets, training, validation)
 
     set_seed(recipe.seed)
     config = CorrelationCnnConfig(

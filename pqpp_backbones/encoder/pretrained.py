@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import nn
 from transformers import (
     MODEL_FOR_TEXT_ENCODING_MAPPING,
@@ -16,7 +15,6 @@ from transformers import (
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer, loading
-from pqpp_files.hashes import hash_parts
 
 # What transformers calls an encoder's table of learned positions.
 _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
@@ -173,12 +171,3 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     if wrong or not layers:
         named = wrong[0] if wrong else "none"
         raise ModelError(f"no layer {named}; the encoder has layers 0 to {most}")
-
-
-def weights_sha256(encoder: nn.Module) -> str:
-    """Return the SHA-256 of an encoder's weights: states of another one mean something else."""
-    return hash_parts(
-        part
-        for name, tensor in sorted(encoder.state_dict().items())
-        for part in (name, tensor.detach().to(torch.float32).cpu().numpy().tobytes())
-    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_engines.errors import EngineError
-from pqpp_models.text.reading.words import content_words, to_words
+from pqpp_models.text.reading.words import find_content_words, to_words
 
 Floats = NDArray[np.float32]
 _AT_ONCE = 64
@@ -104,7 +104,7 @@ def preliminary_relevance(
 def _words(text: str) -> frozenset[str]:
     """Return the words that name something, all words where none does."""
     every = to_words(text)
-    return frozenset(content_words(every) or every)
+    return frozenset(find_content_words(every) or every)
 
 
 def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:

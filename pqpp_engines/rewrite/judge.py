@@ -31,7 +31,7 @@ from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
-from pqpp_models.targets import target_range
+from pqpp_models.targets import get_target_range
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.reading.words import WORD_LISTS, to_words
 
@@ -163,7 +163,7 @@ class Judge:
         pairs = [self._compare(contents[0], content) for content in contents]
         cosines, gains = np.array([cosine for cosine, _ in pairs]), values - values[0]
         spread = self._scale_deviations(deviations, cosines)
-        low, high = target_range(self.target)
+        low, high = get_target_range(self.target)
         verdicts = []
         for at, (text, entails) in enumerate(zip(candidates, entailed, strict=True), 1):
             (cosine, lost), (_, added) = pairs[at], self._compare(contents[at], contents[0])

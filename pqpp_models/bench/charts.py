@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
-from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, cell_values
+from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, pair_values
 from pqpp_models.bench.tables import get_interval, list_labels
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
@@ -34,13 +34,13 @@ class Axis:
     stop: float
 
     @classmethod
-    def around(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
+    def fit(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
         """Return the axis that holds some values, with a share of it as room at both ends.
 
         Example:
-            >>> Axis.around([0.0, 1.0], 0, 100, room=0).at(0.25)
+            >>> Axis.fit([0.0, 1.0], 0, 100, room=0).scale(0.25)
             25.0
-            >>> Axis.around([], 0, 100).ticks()[0]
+            >>> Axis.fit([], 0, 100).list_ticks()[0]
             (0.0, '0')
         """
         known = np.asarray(values, dtype=float).clip(-_DRAWN, _DRAWN)
@@ -52,16 +52,16 @@ class Axis:
         room = room * (high - low) if len(known) else 0.0
         return cls(low - room, high + room, start, stop)
 
-    def at(self, values: Any) -> Any:
+    def scale(self, values: Any) -> Any:
         """Return where a value is drawn, or each of an array."""
         share = (values - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
-    def ticks(self, limit: int = 5) -> list[tuple[float, str]]:
+    def list_ticks(self, limit: int = 5) -> list[tuple[float, str]]:
         """Return up to so many round values: where each is drawn, and its text.
 
         Example:
-            >>> Axis(0.0, 1.0, 0.0, 10.0).ticks()
+            >>> Axis(0.0, 1.0, 0.0, 10.0).list_ticks()
             [(0.0, '0'), (2.5, '0.25'), (5.0, '0.5'), (7.5, '0.75'), (10.0, '1')]
         """
         rough = (self.high - self.low) / limit
@@ -73,20 +73,18 @@ class Axis:
             if last - first < limit:
                 break
         values = [n * step for n in range(first, last + 1)]
-        return [(float(self.at(value)), f"{value:.4g}") for value in values]
+        return [(float(self.scale(value)), f"{value:.4g}") for value in values]
 
 
 Floats = NDArray[np.float64]
 LEFT, RIGHT, TOP, BOTTOM = 46, 312, 8, 204
 """The frame of a panel, in units of about a pixel; the drawing is 320 by 248."""
-FEW = 300
-"""Up to so many prompts are points."""
+MOST_POINTS = 500
+"""Of more prompts so many, evenly taken, are points."""
 GROUPS = 10
-_CELL = 8
-_LEVELS = 5
 
 
-def panel(
+def make_panel(
     predictions: Predictions,
     result: Result,
     title: str,
@@ -105,11 +103,11 @@ def panel(
         in_units: Whether predictions are in the units of the target: then the line of equal values
             is drawn.
     """
-    pair = cell_values(predictions, result, references[result.target], sources)
+    pair = pair_values(predictions, result, references[result.target], sources)
     predicted, true = (side.clip(-_DRAWN, _DRAWN) for side in pair)
-    across = Axis.around(predicted, LEFT, RIGHT)
-    up = Axis.around(true, BOTTOM, TOP)
-    groups = calibration(predicted, true)
+    across = Axis.fit(predicted, LEFT, RIGHT)
+    up = Axis.fit(true, BOTTOM, TOP)
+    groups = group_by_prediction(predicted, true)
     words = f"{visible(predictions.predictor)}, {title}: true against predicted values of "
     words += f"{len(true)} prompts."
     if groups:
@@ -118,23 +116,27 @@ def panel(
             f"goes from {groups[0][1]:.3g} to {groups[-1][1]:.3g}."
         )
     low, high = max(across.low, up.low), min(across.high, up.high)
-    ends = {"x1": across.at(low), "y1": up.at(low), "x2": across.at(high), "y2": up.at(high)}
-    xs, ys = across.at(predicted), up.at(true)
+    ends = {
+        "x1": across.scale(low),
+        "y1": up.scale(low),
+        "x2": across.scale(high),
+        "y2": up.scale(high),
+    }
+    shown = slice(None, None, -(-len(true) // MOST_POINTS) or 1)
     return {
         "title": title,
         "result": result,
         "alt": words,
-        "across": across.ticks(),
-        "up": up.ticks(),
-        "points": points(xs, ys) if len(true) <= FEW else "",
-        "cells": cells(xs, ys) if len(true) > FEW else [],
+        "across": across.list_ticks(),
+        "up": up.list_ticks(),
+        "points": draw_points(across.scale(predicted[shown]), up.scale(true[shown])),
         "equal": ends if in_units and len(true) and low < high else None,
         "groups": [
             {
-                "x": float(across.at(x)),
-                "y": float(up.at(y)),
-                "low": float(np.clip(up.at(low), TOP, BOTTOM)),
-                "high": float(np.clip(up.at(high), TOP, BOTTOM)),
+                "x": float(across.scale(x)),
+                "y": float(up.scale(y)),
+                "low": float(np.clip(up.scale(low), TOP, BOTTOM)),
+                "high": float(np.clip(up.scale(high), TOP, BOTTOM)),
                 "text": f"predicted {x:.3g}: mean true value {y:.3g} ({low:.3g} to {high:.3g})",
             }
             for x, y, low, high in groups
@@ -142,7 +144,7 @@ def panel(
     }
 
 
-def calibration(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
+def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
     """Return ten groups of equally many prompts, by predicted value, where there are twenty.
 
     Args:
@@ -155,7 +157,7 @@ def calibration(predicted: Floats, true: Floats) -> list[tuple[float, float, flo
 
     Example:
         >>> values = np.repeat(np.arange(10.0), 2)
-        >>> calibration(values, values + [0.0, 1.0] * 10)[0][:2]
+        >>> group_by_prediction(values, values + [0.0, 1.0] * 10)[0][:2]
         (0.0, 0.5)
     """
     if len(predicted) < 2 * GROUPS:
@@ -170,54 +172,22 @@ def calibration(predicted: Floats, true: Floats) -> list[tuple[float, float, flo
     return bins
 
 
-def points(xs: Floats, ys: Floats) -> list[str]:
-    """Return a path for each point, without a length: its line has round ends.
+def draw_points(xs: Floats, ys: Floats) -> str:
+    """Return the path of points, each without a length: its line has round ends.
 
     Example:
-        >>> points(np.array([1.0]), np.array([2.25]))
-        ['M1 2.2h0']
+        >>> draw_points(np.array([1.0]), np.array([2.25]))
+        'M1 2.2h0'
     """
-    return [f"M{x:.4g} {y:.4g}h0" for x, y in zip(np.round(xs, 1), np.round(ys, 1), strict=True)]
-
-
-def cells(xs: Floats, ys: Floats) -> list[dict[str, Any]]:
-    """Return squares of a panel by how many points lie in them: five steps by the root of it.
-
-    Args:
-        xs: Places across.
-        ys: Places down.
-
-    Returns:
-        Of each step that is met its `level` (1 to 5), the least and the greatest count in it, `low`
-        and `high`, and the `path` of its squares.
-
-    Example:
-        >>> cells(np.full(4, 50.0), np.full(4, 20.0))
-        [{'level': 5, 'low': 4, 'high': 4, 'path': 'M46 16h8v8h-8z'}]
-    """
-    lefts = np.arange(LEFT, RIGHT + _CELL, _CELL)
-    tops = np.arange(TOP, BOTTOM + _CELL, _CELL)
-    counts = np.histogram2d(xs, ys, [lefts, tops])[0].astype(int)
-    levels = np.ceil(_LEVELS * np.sqrt(counts / counts.max())).astype(int)
-    square = f"h{_CELL}v{_CELL}h-{_CELL}z"
-    return [
-        {
-            "level": level,
-            "low": int(counts[levels == level].min()),
-            "high": int(counts[levels == level].max()),
-            "path": "".join(
-                f"M{lefts[x]} {tops[y]}{square}" for x, y in np.argwhere(levels == level)
-            ),
-        }
-        for level in np.unique(levels[counts > 0]).tolist()
-    ]
+    pairs = zip(np.round(xs, 1), np.round(ys, 1), strict=True)
+    return "".join(f"M{x:.4g} {y:.4g}h0" for x, y in pairs)
 
 
 _SIDE = 300
 _PARTS = 5
 
 
-def space_panels(
+def make_space_panels(
     predictions: Predictions,
     space: NDArray,
     references: Mapping[str, Sequence[float | None]],
@@ -245,7 +215,7 @@ def space_panels(
         true = np.array(references[result.target], dtype=float)
         for word, values in (("true", true), ("predicted", predicted)):
             title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
-            xs, ys = (Axis.around(side, 4, _SIDE - 4).at(side) for side in space[known].T)
+            xs, ys = (Axis.fit(side, 4, _SIDE - 4).scale(side) for side in space[known].T)
             caption = f"{visible(predictions.predictor)}, t-SNE: {known.sum()} prompts by {title}"
             values = values[known]
             edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
@@ -255,7 +225,7 @@ def space_panels(
                     "part": part + 1,
                     "low": float(values[fifth == part].min()),
                     "high": float(values[fifth == part].max()),
-                    "path": "".join(points(xs[fifth == part], ys[fifth == part])),
+                    "path": draw_points(xs[fifth == part], ys[fifth == part]),
                 }
                 for part in np.unique(fifth).tolist()
             ]
@@ -264,7 +234,7 @@ def space_panels(
     return shown
 
 
-def comparable(
+def select_comparable(
     results: Sequence[Result], published: Sequence[PublishedResult]
 ) -> list[PublishedResult]:
     """Return the published rows of the release that ours are of: those of others say nothing."""
@@ -272,21 +242,21 @@ def comparable(
     return [row for row in published if row.config in configs]
 
 
-def leading(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+def choose_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
     """Return the column that most predictors and published rows have; a mean before its parts.
 
     Args:
         results: Ours; without any there is no column, and an empty name.
         published: The published figures.
     """
-    rows: list[Figure] = [*results, *comparable(results, published)]
+    rows: list[Figure] = [*results, *select_comparable(results, published)]
     labels = list_labels(results)
     count = {label: sum(row.label == label for row in rows) for label in labels}
-    places = {label: -index for index, label in enumerate(labels)}
-    return max(labels, key=lambda name: (count[name], is_mean(name), places[name]), default="")
+    order = {label: -index for index, label in enumerate(labels)}
+    return max(labels, key=lambda name: (count[name], is_mean(name), order[name]), default="")
 
 
-def ranked_rows(
+def rank_rows(
     results: Sequence[Result],
     published: Sequence[PublishedResult],
     label: str,
@@ -301,28 +271,28 @@ def ranked_rows(
         coefficient: `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]
-    theirs = [one for one in comparable(results, published) if one.label == label]
+    theirs = [one for one in select_comparable(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
     known = [figure for figure in both if not math.isnan(getattr(figure, coefficient))]
     known.sort(key=lambda figure: -getattr(figure, coefficient))
     values = [getattr(figure, coefficient) for figure in known]
     intervals = [get_interval(figure, coefficient) or () for figure in known]
-    axis = Axis.around([0.0, *chain(*intervals), *values], 2.0, 98.0)
+    axis = Axis.fit([0.0, *chain(*intervals), *values], 2.0, 98.0)
     rows = [
         {
             "name": visible(getattr(figure, "title", figure.predictor)),
             "where": f"published, {figure.split}" if isinstance(figure, PublishedResult) else "",
             "value": value,
             "interval": interval,
-            "x": axis.at(value),
-            "ends": [axis.at(end) for end in interval],
+            "x": axis.scale(value),
+            "ends": [axis.scale(end) for end in interval],
         }
         for figure, value, interval in zip(known, values, intervals, strict=True)
     ]
     return {
         "coefficient": {"pearson": "Pearson's r", "kendall": "Kendall's τ"}[coefficient],
         "rows": rows,
-        "ticks": axis.ticks(6),
-        "zero": float(axis.at(0.0)),
+        "ticks": axis.list_ticks(6),
+        "zero": float(axis.scale(0.0)),
         "published": bool(theirs),
     }

@@ -16,7 +16,7 @@ from pqpp_metrics.functional import mann_whitney, mean_intervals
 from pqpp_metrics.runs import evaluate_run, read_run
 from pqpp_models.errors import PredictorError
 
-KINDS = ("descriptive", "conceptual")
+QUERY_TYPES = ("descriptive", "conceptual")
 MEASURES = {
     "ndcg": "nDCG",
     "rprec": "R-precision",
@@ -42,13 +42,16 @@ def bench_conqa(
         data_dir: As for `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
-    queries = {kind: load_benchmark("conqa", split=kind, data_dir=data_dir) for kind in KINDS}
+    queries = {
+        query_type: load_benchmark("conqa", split=query_type, data_dir=data_dir)
+        for query_type in QUERY_TYPES
+    }
     (ours, gap), notes = bench_runs(queries, read)
     rows = [
-        {"run": f"{name} (published)", "queries": kind}
-        | dict(zip(NAMES, values[kind], strict=False))
+        {"run": f"{name} (published)", "queries": query_type}
+        | dict(zip(NAMES, values[query_type], strict=False))
         for name, values in PUBLISHED.items()
-        for kind in KINDS
+        for query_type in QUERY_TYPES
     ]
     theirs = Figures("published", "ConQA paper, Table 5", ["run", "queries", *NAMES[:5]], rows)
     about = "Recall@k is ConQA's: whether any of the first k images is relevant."
@@ -78,15 +81,15 @@ def bench_runs(
     notes: list[str] = []
     qrels: dict[str, dict[str, int]] = {}
     counts = []
-    for kind in KINDS:
+    for query_type in QUERY_TYPES:
         before = len(qrels)
-        for row in queries[kind]:
+        for row in queries[query_type]:
             labels = zip(row["judgments"]["image_id"], row["judgments"]["label"], strict=True)
             if relevant := {str(image): 1 for image, label in labels if label == 1}:
                 qrels[str(row["query_id"])] = relevant
         counts.append(len(qrels) - before)
-        if without := len(queries[kind]) - counts[-1]:
-            notes.append(f"skipped {without} {kind} queries without a relevant image")
+        if without := len(queries[query_type]) - counts[-1]:
+            notes.append(f"skipped {without} {query_type} queries without a relevant image")
     for name, run in runs.items():
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
@@ -100,8 +103,10 @@ def bench_runs(
             {measure: values[part] for measure, values in found.items()}
             for part in (slice(counts[0]), slice(counts[0], None))
         )
-        for kind, count, values in zip(KINDS, counts, (descriptive, conceptual), strict=True):
-            line: dict[str, Any] = {"run": name, "queries": f"{kind}, {count}"}
+        for query_type, count, values in zip(
+            QUERY_TYPES, counts, (descriptive, conceptual), strict=True
+        ):
+            line: dict[str, Any] = {"run": name, "queries": f"{query_type}, {count}"}
             for measure, mean in mean_intervals(values).items():
                 line[MEASURES[measure]] = (mean["mean"], mean["ci_low"], mean["ci_high"])
             rows.append(line)

@@ -33,7 +33,7 @@ _NOT_READ = (".pkl", ".pickle", ".joblib", ".skops")
 _BATCH = 32
 
 
-def foreign_scores(name: str) -> TextScores | None:
+def find_foreign_scores(name: str) -> TextScores | None:
     """Return the function that a name means, None where it is a predictor's.
 
     Args:
@@ -45,7 +45,7 @@ def foreign_scores(name: str) -> TextScores | None:
         PredictorError: It cannot be had, is a pickle, or gives no single score.
 
     Example:
-        >>> foreign_scores("static") is None, foreign_scores("builtins:len").__name__
+        >>> find_foreign_scores("static") is None, find_foreign_scores("builtins:len").__name__
         (True, 'len')
     """
     if name.lower().endswith(_NOT_READ):
@@ -69,7 +69,7 @@ def foreign_scores(name: str) -> TextScores | None:
     config = read_json(folder / CONFIG, ModelError)
     kinds = config.get("architectures") if isinstance(config, dict) else None
     is_classifier = any(str(kind).endswith("ForSequenceClassification") for kind in kinds or ())
-    return classifier_scores(name) if is_classifier and "predictor_type" not in config else None
+    return load_classifier(name) if is_classifier and "predictor_type" not in config else None
 
 
 def import_function(name: str) -> TextScores:
@@ -102,7 +102,7 @@ def import_function(name: str) -> TextScores:
     return value
 
 
-def classifier_scores(name: str) -> TextScores:
+def load_classifier(name: str) -> TextScores:
     """Return the logits of a transformers model for text classification that has one label.
 
     Raises:
@@ -216,7 +216,7 @@ class PredictionTable(PredictingFunction):
 
     def _of_rows(self, rows: list[Any]) -> Any:
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
-        values = values_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
+        values = join_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
         if missing := values.count(None):
             lacks = (
                 "%s has no prediction for %d of %d prompts; all predictors are compared on the rest"
@@ -225,42 +225,42 @@ class PredictionTable(PredictingFunction):
         return values
 
 
-def named_predictor(name: str) -> Predictor:
-    """Return what one name means: `FILE:COLUMN`, what `foreign_scores` takes, or a predictor's.
+def load_any_predictor(name: str) -> Predictor:
+    """Return what one name means: `FILE:COLUMN`, another library's, or a predictor's.
 
     Raises:
         PredictorError: It means nothing, or what it means cannot be had.
 
     Example:
-        >>> named_predictor("builtins:list").predict(["3"]).tolist()
+        >>> load_any_predictor("builtins:list").predict(["3"]).tolist()
         [[3.0]]
     """
     path, _, column = name.rpartition(":")
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return PredictionTable(path, column)
-    scores = foreign_scores(name)
+    scores = find_foreign_scores(name)
     return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
 
 
-def named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
+def load_named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
     """Return what somebody compares by names of their own.
 
     Args:
         given: Name to a predictor, a function of a list of prompts, or what
-            `named_predictor` takes.
+            `load_any_predictor` takes.
 
     Example:
-        >>> list(named_predictors({"mine": len, "words": "n_words"}))
+        >>> list(load_named_predictors({"mine": len, "words": "n_words"}))
         ['mine', 'words']
     """
     named: dict[str, Predictor] = {}
     for name, value in given.items():
-        found = named_predictor(value) if isinstance(value, str) else value
+        found = load_any_predictor(value) if isinstance(value, str) else value
         named[name] = found if isinstance(found, Predictor) else PredictingFunction(found, name)
     return named
 
 
-def values_by_prompt(
+def join_by_prompt(
     table: Mapping[str, Sequence],
     rows: Mapping[str, Sequence],
     columns: Sequence[str],
@@ -282,7 +282,7 @@ def values_by_prompt(
 
     Example:
         >>> table = {"prompt": ["a cat", "a cat"], "glide_hpsv2": [0.2, 0.4]}
-        >>> found = values_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
+        >>> found = join_by_prompt(table, {"prompt": ["a dog", "a cat"]}, ["glide_hpsv2"])
         >>> found["glide_hpsv2"][0], round(found["glide_hpsv2"][1], 9)
         (None, 0.3)
     """

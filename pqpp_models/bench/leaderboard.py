@@ -34,13 +34,13 @@ from pqpp_hub.eval_results import (
     results_file,
     results_text,
 )
-from pqpp_models.bench.given import named_predictor
+from pqpp_models.bench.given import load_any_predictor
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
     PublishedResult,
     Result,
-    mean_over_targets,
-    published_results,
+    iterate_means,
+    read_published,
 )
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
@@ -189,7 +189,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     """Measure a predictor on all tasks of a benchmark.
 
     Args:
-        model: What `named_predictor` takes.
+        model: What `load_any_predictor` takes.
         dataset: OWNER/DATASET; its `eval.yaml` says which tasks there are.
         progress: Show progress bars on standard error.
 
@@ -223,7 +223,7 @@ def iterate_runs(
     """Yield a run of some predictors for each configuration and split of some tasks.
 
     Args:
-        models: Name to what `named_predictors` takes.
+        models: Name to what `load_named_predictors` takes.
         dataset: What `open_split` takes.
         tasks: Those of one split follow each other.
         progress: Show progress bars on standard error.
@@ -344,7 +344,7 @@ def leaderboard(
         run, differing = _verify(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
-    mine = [r for r in published_results() if r.config == task.config and r.target in targets]
+    mine = [r for r in read_published() if r.config == task.config and r.target in targets]
     return Board(name, run, mine, notes)
 
 
@@ -372,7 +372,7 @@ def _select(
 
 
 def _sort_results(results: Sequence[Result]) -> list[Result]:
-    means = {name: kendall for name, _, kendall in mean_over_targets(results)}
+    means = {name: kendall for name, _, kendall in iterate_means(results)}
     return sorted(
         results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
     )
@@ -380,7 +380,7 @@ def _sort_results(results: Sequence[Result]) -> list[Result]:
 
 def _verify(
     claimed_run: BenchRun,
-    places: Mapping[str, str],
+    paths: Mapping[str, str],
     dataset: str,
     task: BenchmarkTask,
     progress: bool,
@@ -390,14 +390,14 @@ def _verify(
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}
     lines: list[str] = []
-    for name, index in places.items():
+    for name, index in paths.items():
         if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
             lines.append(
                 f"{name} is not verified: its path {index} contains a colon; rename the folder"
             )
             continue
         try:
-            models[name] = named_predictor(index)
+            models[name] = load_any_predictor(index)
         except PqppError as error:
             lines.append(f"{name} is not verified: {error}")
     if not models:

@@ -22,10 +22,10 @@ from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import qpp_report
 from pqpp_metrics.functional.resampling import paired_permutation
 from pqpp_metrics.functional.significance import holm
-from pqpp_models.bench.split import Split, fitted_among
+from pqpp_models.bench.split import Split, find_fitted
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import SCORE, Predictor
-from pqpp_models.targets import stand_in
+from pqpp_models.targets import find_stand_in
 
 COEFFICIENTS = ("pearson", "kendall")
 MARKS = ((0.001, "‡"), (0.01, "†"))
@@ -164,7 +164,7 @@ def predict_all(
         rows: As they take them.
         targets: What is wanted.
         progress: Show a progress bar on standard error.
-        nearest: Whether one that has none of them is asked for what stands in, by `stand_in`.
+        nearest: Whether one that has none of them is asked for what stands in, by `find_stand_in`.
 
     Raises:
         PredictorError: If a predictor has none of the targets.
@@ -181,7 +181,7 @@ def predict_all(
         else:
             own = {target: target for target in targets if target in predictor.targets}
             if nearest and not own:
-                found = {target: stand_in(target, predictor.targets) for target in targets}
+                found = {target: find_stand_in(target, predictor.targets) for target in targets}
                 own = {target: other for target, other in found.items() if other}
         if not own:
             raise PredictorError(
@@ -193,7 +193,7 @@ def predict_all(
         values = values[:, [asked.index(other) for other in own.values()]]
         instead = {target: other for target, other in own.items() if other not in (target, SCORE)}
         facts = (predictor.higher_is, predictor.trained_on, predictor.fitted_on)
-        fitted = fitted_among(predictor, rows)
+        fitted = find_fitted(predictor, rows)
         all_predictions.append(Predictions(name, tuple(own), values, *facts, fitted, instead))
         if predictor.inputs == "table":
             lacking |= np.isnan(values).any(axis=1)
@@ -240,7 +240,7 @@ def evaluate_predictions(
     return [replace(result, ranked=result.predictor not in out) for result in results]
 
 
-def cell_values(
+def pair_values(
     predictions: Predictions,
     cell: Cell | Result,
     true: Sequence[float | None],
@@ -267,11 +267,11 @@ def _result(
     predictions: Predictions, cell: Cell, references, split: Split, stands_for: str | None
 ) -> Result:
     asked = cell, references[cell.target], split.sources if cell.source is not None else None
-    predicted, reference = cell_values(predictions, *asked)
+    predicted, reference = pair_values(predictions, *asked)
     n, fitted = len(reference), None
     if predictions.fitted is not None:
         known = np.where(np.reshape(predictions.fitted, (-1, 1)), predictions.values, np.nan)
-        fitted = len(cell_values(replace(predictions, values=known), *asked)[0])
+        fitted = len(pair_values(replace(predictions, values=known), *asked)[0])
     report = qpp_report(predicted, reference, measures=COEFFICIENTS) if n > 1 else {}
     figures: dict[str, Any] = {}
     for name in COEFFICIENTS:
@@ -306,7 +306,7 @@ def mark(p: float) -> str:
     return next((sign for limit, sign in MARKS if p < limit), "")
 
 
-def mean_over_targets(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
+def iterate_means(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
     """Yield each predictor with its mean Pearson and mean Kendall over the targets it was run on.
 
     A predictor with an undefined correlation among them has an undefined mean.
@@ -395,8 +395,8 @@ def compare_with_baseline(
         own, other = by_name[row.predictor], by_name[baseline]
         test = {}
         if row.ranked and own is not other and row.predicted in other.targets and row.n >= 4:
-            mine, reference = cell_values(own, row, references[row.target], sources)
-            theirs, _ = cell_values(other, row, references[row.target], sources)
+            mine, reference = pair_values(own, row, references[row.target], sources)
+            theirs, _ = pair_values(other, row, references[row.target], sources)
             mine, theirs = (
                 values * signs[name, row.label][0]
                 for name, values in ((row.predictor, mine), (baseline, theirs))
@@ -439,7 +439,7 @@ def arrow(difference: float, p: float) -> str:
     return "↑" if difference > 0 else "↓"
 
 
-def experiment_cells(
+def list_experiment_cells(
     name: str,
     targets: Sequence[str],
     sources: Sequence[str],
@@ -461,7 +461,7 @@ def experiment_cells(
 
     Example:
         >>> targets = ["glide_hbpp", "sdxl_hbpp"]
-        >>> [cell.label for cell in experiment_cells("cross-model", targets, ["mscoco"])]
+        >>> [cell.label for cell in list_experiment_cells("cross-model", targets, ["mscoco"])]
         ['sdxl→glide_hbpp', 'glide→sdxl_hbpp']
     """
     known = targets if predicted is None else predicted
@@ -471,17 +471,17 @@ def experiment_cells(
         cells = [
             Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
             for reference in targets
-            for other in _models(known, get_measure(reference))
+            for other in _list_models(known, get_measure(reference))
             if other != reference and not is_mean(reference)
         ]
     elif name == "cross-task":
         # The models of both tasks by their places, of the other task its first measure: Table 8.
         cells = []
         for reference in targets:
-            own = _models(known, measure := get_measure(reference))
+            own = _list_models(known, measure := get_measure(reference))
             tasks = (get_measure(target) for target in sort_targets(known))
             others = (task for task in tasks if task and measure and task.task != measure.task)
-            pairs = zip(own, _models(known, next(others, None)), strict=False)
+            pairs = zip(own, _list_models(known, next(others, None)), strict=False)
             cells += [Cell(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # the sources of prompts apart: Tables 6, 7 and 9
         apart = [s for s in sources if name == "by-source" or s != fitted_to]
@@ -498,7 +498,7 @@ def experiment_cells(
     return cells
 
 
-def _models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
+def _list_models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
     """Return the targets of a measure that are of a model, rather than of a mean."""
     of_measure = (target for target in predicted if measure and get_measure(target) == measure)
     return [target for target in of_measure if "_" in target and not is_mean(target)]
@@ -547,11 +547,11 @@ class PublishedResult:
 
 
 @functools.cache
-def published_results() -> tuple[PublishedResult, ...]:
+def read_published() -> tuple[PublishedResult, ...]:
     """Return every published figure of PQPP's tables that is known, in the tables' order.
 
     Example:
-        >>> first = published_results()[0]
+        >>> first = read_published()[0]
         >>> first.predictor, first.target, first.pearson, first.split
         ('finetuned_bert', 'glide_hbpp', 0.566, 'test')
     """

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
-from pqpp_models.bench.charts import FEW, comparable, leading, panel, ranked_rows, space_panels
+from pqpp_models.bench.charts import (
+    MOST_POINTS,
+    choose_column,
+    make_panel,
+    make_space_panels,
+    rank_rows,
+    select_comparable,
+)
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
@@ -19,17 +26,17 @@ from pqpp_models.bench.tables import (
     DIFFERENCE_HEADINGS,
     FITTED,
     differences,
-    few_prompts,
-    fitted_notes,
+    format_heading,
     get_fitted,
     get_interval,
-    heading,
-    headings,
+    group_published,
+    list_headings,
     list_labels,
     make_blocks,
     mark_name,
+    note_few_prompts,
+    note_fitted,
     notes,
-    published_groups,
 )
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predictor import Predictor
@@ -60,13 +67,15 @@ def render_report(
         The page; its charts are inside, so that it can be mailed as one file.
     """
     results, split = run.results, run.split
-    titles = {r.label: visible(heading(r, split.facts.get(r.target))) for r in reversed(results)}
-    label, fitted_rows = leading(results, published), get_fitted(results)
+    titles = {
+        r.label: visible(format_heading(r, split.facts.get(r.target))) for r in reversed(results)
+    }
+    label, fitted_rows = choose_column(results, published), get_fitted(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
         if spaces and name in spaces:
-            pictures[visible(name)] = space_panels(
+            pictures[visible(name)] = make_space_panels(
                 predictions, spaces[name], run.references, results, titles
             )
         own = [result for result in results if result.predictor == name]
@@ -75,7 +84,7 @@ def render_report(
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
         panels[visible(mark_name(name, fitted_rows.get(name)))] = [
-            panel(
+            make_panel(
                 predictions,
                 result,
                 titles[result.label],
@@ -88,18 +97,18 @@ def render_report(
         if set(predictions.targets) & set(run.references):
             asked = predictor if explain else None
             extremes.append(
-                extreme_prompts(predictions, run.references, split.prompts, titles, asked)
+                list_extremes(predictions, run.references, split.prompts, titles, asked)
             )
-    ranking = ranked_rows(results, published, label, coefficient)
+    ranking = rank_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
         title=visible(title),
         name=visible(split.config),
         split=visible(split.name),
         generated=split.generated,
-        summary=[visible(s) for s in summary] or in_words(results, published, titles),
+        summary=[visible(s) for s in summary] or summarise(results, published, titles),
         ranking={**ranking, "title": titles.get(label, "")},
-        measures=_measures(results, published, titles),
+        measures=_fill_table(results, published, titles),
         baseline=visible(str(results[0].baseline)) if results else "",
         headings=DIFFERENCE_HEADINGS,
         differences=[
@@ -107,7 +116,7 @@ def render_report(
             for name, column, *rest in differences(results)
         ],
         notes=[visible(line) for line in notes(results, published, True)],
-        few=FEW,
+        most_points=MOST_POINTS,
         predictors=panels,
         without=without,
         spaces=pictures,
@@ -116,14 +125,14 @@ def render_report(
     )
 
 
-def _measures(
+def _fill_table(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the tables of each measure: ours, and one of each published source."""
     captions = {
         key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
         f"{first.n} prompts."
-        for key, (first, *_) in published_groups(published).items()
+        for key, (first, *_) in group_published(published).items()
     }
     measures = []
     for block in make_blocks(results, published):
@@ -151,7 +160,7 @@ _DIRECTIONS = {
 }
 
 
-def extreme_prompts(
+def list_extremes(
     predictions: Predictions,
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
@@ -201,7 +210,7 @@ def extreme_prompts(
     }
 
 
-def in_words(
+def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
     """Return sentences: what was compared on what, who is first, and how published rows stand.
@@ -219,9 +228,9 @@ def in_words(
     release = f" (release {first.release})" if first.release else ""
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
-    for measure in headings(results):
+    for measure in list_headings(results):
         own = [r for r in results if r.label in list_labels(results, measure)]
-        label = leading(own, published)
+        label = choose_column(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
@@ -235,7 +244,7 @@ def in_words(
             f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
-        figures = [figure for figure in comparable(own, published) if figure.label == label]
+        figures = [figure for figure in select_comparable(own, published) if figure.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
             rough = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (
@@ -247,6 +256,6 @@ def in_words(
         f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
         f"{visible(first.config)}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
-        *(f"{visible(line)}." for line in few_prompts(results)),
+        *(f"{visible(line)}." for line in note_few_prompts(results)),
     ]
-    return [*lines, *(f"{visible(line)}." for line in fitted_notes(results))]
+    return [*lines, *(f"{visible(line)}." for line in note_fitted(results))]

@@ -16,8 +16,8 @@ from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
-from pqpp_models.bench.split import Split, held_out_builds
-from pqpp_models.bench.tables import fitted_notes, mark_name
+from pqpp_models.bench.split import Split, choose_builds
+from pqpp_models.bench.tables import mark_name, note_fitted
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
@@ -150,11 +150,11 @@ def run_routing(
         raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = held_out_builds(predictors, rows, (weak, strong))
+    builds = choose_builds(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
-        for rule, scores in _rules(predictions, weak, strong)
+        for rule, scores in _make_rules(predictions, weak, strong)
     ]
     bounds = [
         (rule, scores, Predictions(rule, (), np.empty(0)))
@@ -170,18 +170,18 @@ def run_routing(
         routings.append(Routing(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
-    notes = [*builds.notes, *fitted_notes(routings[: len(rules)])]
+    notes = [*builds.notes, *note_fitted(routings[: len(rules)])]
     means = (float(low.mean()), float(high.mean()))
     return RoutingTable(weak, strong, means, routings, curves, notes)
 
 
-def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
+def _make_rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
     """Give the rules that a predictor's answers allow, with each prompt's need of the strong one.
 
     A prompt without a prediction, a blank one, goes to the strong model.
     """
 
-    def filled(scores: Floats) -> Floats:
+    def fill_missing(scores: Floats) -> Floats:
         known = scores[~np.isnan(scores)]
         return np.nan_to_num(scores, nan=float(known.max()) + 1 if len(known) else 0.0)
 
@@ -190,12 +190,12 @@ def _rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Flo
         columns[weak], columns[strong], equal_nan=True
     ):
         sign = 1 if said.higher_is == "harder" else -1
-        yield f"{said.predictor}, harder prompts", filled(sign * columns[weak])
+        yield f"{said.predictor}, harder prompts", fill_missing(sign * columns[weak])
         return
     if weak in columns and strong in columns:
-        yield f"{said.predictor}, predicted gain", filled(columns[strong] - columns[weak])
+        yield f"{said.predictor}, predicted gain", fill_missing(columns[strong] - columns[weak])
     if weak in columns:
-        yield f"{said.predictor}, low {weak}", filled(-columns[weak])
+        yield f"{said.predictor}, low {weak}", fill_missing(-columns[weak])
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:

@@ -23,7 +23,7 @@ from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import one_blas_thread
-from pqpp_models.bench.given import KEYS, named_predictor, named_predictors, values_by_prompt
+from pqpp_models.bench.given import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
 from pqpp_models.bench.protocol import (
     Cell,
     Predictions,
@@ -31,16 +31,16 @@ from pqpp_models.bench.protocol import (
     Result,
     compare_with_baseline,
     evaluate_predictions,
-    experiment_cells,
+    list_experiment_cells,
     predict_all,
-    published_results,
+    read_published,
 )
-from pqpp_models.bench.split import Builds, Split, fitted_among, held_out_builds
+from pqpp_models.bench.split import Builds, Split, choose_builds, find_fitted
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompt_rows import dataset_rows
+from pqpp_models.prompt_rows import load_dataset_rows
 from pqpp_models.registry import DEFAULT_PREDICTOR, expand_predictors
-from pqpp_models.targets import TARGETS, resolve_targets, stand_in
+from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class BenchRun:
         if train is not None and unfitted:
             targets = [t for t in self.references if t in train.known_targets]
             said = predict_all(unfitted, train.rows, targets, progress)
-            on_train = evaluate_predictions(said, train.true(targets), train)
+            on_train = evaluate_predictions(said, train.get_true_values(targets), train)
             known = {(r.predictor, r.target): float(np.sign(r.pearson)) for r in on_train}
             known = {cell: sign for cell, sign in known.items() if sign * sign == 1}
         compared = compare_with_baseline(
@@ -102,7 +102,7 @@ class BenchRun:
         if not self.split.is_pqpp or self.split.generated:
             return []
         targets = {result.target for result in self.results}
-        return [result for result in published_results() if result.target in targets]
+        return [result for result in read_published() if result.target in targets]
 
     def spaces(self) -> tuple[dict[str, NDArray], str]:
         """Bring each predictor's space into two dimensions, a point a prompt.
@@ -154,21 +154,21 @@ def run_table(
     """Correlate predictions with the truth, as one of the paper's tables.
 
     On rows that are not PQPP's, a predictor that has none of the targets is asked for what stands
-    in, by `pqpp_models.targets.stand_in`; the results tell so.
+    in, by `pqpp_models.targets.find_stand_in`; the results tell so.
 
     Args:
         split: The rows.
         predictors: Name to predictor.
         targets: Columns of true values.
-        table: As for `experiment_cells`.
+        table: As for `list_experiment_cells`.
         fitted_to: The source that the predictors were fitted to, for `cross-dataset`.
         progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
-    cells = experiment_cells(table, targets, sources, fitted_to, models)
-    references = split.true(list(dict.fromkeys(cell.target for cell in cells)))
+    cells = list_experiment_cells(table, targets, sources, fitted_to, models)
+    references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     run = run_cells(split, predictors, cells, references, table in ("main", "by-source"), progress)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         run = replace(run, results=[result for result in run.results if result.n])
@@ -195,7 +195,7 @@ def run_cells(
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = held_out_builds(predictors, split.rows, asked)
+    builds = choose_builds(predictors, split.rows, asked)
     nearest = nearest and not split.is_pqpp
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
@@ -210,12 +210,12 @@ def select_predictors(
     Args:
         predictors: Name to predictor.
         targets: Those that are wanted.
-        alike: Whether what stands in for a target, by `stand_in`, will do.
+        alike: Whether what stands in for a target, by `find_stand_in`, will do.
     """
 
     def has_some(predictor: Predictor) -> bool:
         available = predictor.targets if alike else tuple(set(predictor.targets) & set(targets))
-        return predictor.is_scalar or any(stand_in(target, available) for target in targets)
+        return predictor.is_scalar or any(find_stand_in(target, available) for target in targets)
 
     kept = {name: one for name, one in predictors.items() if has_some(one)}
     if not kept:
@@ -238,15 +238,15 @@ def open_split(
     """Load the rows on which predictors are compared.
 
     Args:
-        dataset: As for `dataset_rows`, which the other arguments are of too; `pqpp` where only a
-            subset is named, `pqpp-v1.0` where nothing is: the paper and all published figures are
-            of that release.
+        dataset: As for `load_dataset_rows`, like the other arguments; `pqpp` if only a subset is
+            named, `pqpp-v1.0` if nothing is: the paper and all published figures are of that
+            release.
 
     Raises:
         BenchmarkError: There is no such dataset.
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
-    rows, _ = dataset_rows(named, subset, split, data_dir, image_dir)
+    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
@@ -261,8 +261,8 @@ def load_predictors(
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
-        names: Names and groups, or what `named_predictor` takes; or names to what
-            `named_predictors` takes; None for the default ones.
+        names: Names and groups, or what `load_any_predictor` takes; or names to what
+            `load_named_predictors` takes; None for the default ones.
         split: The rows, if they are known; none is asked for what it was fitted to as a whole.
 
     Returns:
@@ -271,17 +271,17 @@ def load_predictors(
     Raises:
         PredictorError: One that was named cannot be used.
     """
-    loaded = named_predictors(names) if isinstance(names, Mapping) else {}
+    loaded = load_named_predictors(names) if isinstance(names, Mapping) else {}
     left_out: dict[str, list[str]] = {}
     asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
     for name in list(asked):
         try:
-            predictor = loaded.get(name) or named_predictor(name)
+            predictor = loaded.get(name) or load_any_predictor(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
             # One that does not record its rows was fitted to PQPP's train split.
             if split and split.name == "train" and predictor.supervised and len(split.rows):
-                fitted = fitted_among(predictor, split.rows)
+                fitted = find_fitted(predictor, split.rows)
                 if split.is_pqpp if fitted is None else fitted.all():
                     raise PredictorError(
                         f"{name} was fitted to the train split of {split.config}; use `split` "
@@ -312,9 +312,9 @@ def bench(
 
     Args:
         predictors: Names, groups, folders, repositories, `FILE:COLUMN` (predictions in a table with
-            `prompt_id` or `prompt`) or other models that `named_predictor` accepts; or a mapping of
-            your own names to any of these, to predictors, or to functions that return one number
-            per prompt of a list. Default: the shipped predictor and the linguistic features.
+            `prompt_id` or `prompt`) or other models that `load_any_predictor` accepts; or a mapping
+            of your own names to any of these, to predictors, or to functions that return one
+            number per prompt of a list. Default: the shipped predictor and the linguistic features.
         targets: Names separated by commas; default: all targets in the rows.
         rows: A dataset with the columns `prompt` and the targets, or its name as in `open_split`.
             Default: PQPP v1.0.
@@ -352,7 +352,7 @@ def bench(
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for predictor in loaded.values() for target in predictor.targets]
-    wanted = data.targets(targets, predicted)
+    wanted = data.choose_targets(targets, predicted)
     for line in left_out:
         warnings.warn(line, stacklevel=2)
     if not predictors:
@@ -397,7 +397,7 @@ def get_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def automatic_cells(
+def list_automatic_cells(
     columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
 ) -> list[Cell]:
     """Return a column of the table for each metric.
@@ -411,7 +411,7 @@ def automatic_cells(
         PredictorError: A named target does not exist, or no column is a metric.
 
     Example:
-        >>> automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
+        >>> list_automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
         'sdxl_hpsv2 [sdxl_hbpp]'
     """
     pairs = {column: get_target(column, targets) for column in columns}
@@ -457,14 +457,14 @@ def run_automatic_metrics(
         for name, cells in columns.items()
         if name not in KEYS and all(isinstance(cell, int | float | None) for cell in cells)
     ]
-    cells = automatic_cells(numbers, named, targets)
+    cells = list_automatic_cells(numbers, named, targets)
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
-    metrics = values_by_prompt(columns, keys, [cell.target for cell in cells])
+    metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])
     run = run_cells(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.with_tests(baseline, progress)
-    true = split.true(list(dict.fromkeys(cell.predicted for cell in cells)))
+    true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))
     judged = Predictions(HUMAN, tuple(true), np.array(list(true.values()), float).T)
     of_people = evaluate_predictions([judged], metrics, split, cells)
     return replace(run, results=[*run.results, *of_people])

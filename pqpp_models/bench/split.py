@@ -24,7 +24,7 @@ from pqpp_files.errors import PqppError
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
-from pqpp_models.targets import TARGETS, resolve_targets, stand_in
+from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 ALL_ROWS = "all rows"
 """What stands for a split's name where rows have no splits."""
@@ -92,11 +92,11 @@ class Split:
         """Whether it is of a configuration with PQPP's targets, whose figures were published."""
         return self.release is not None and set(TARGETS) <= set(self.known_targets)
 
-    def true(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
+    def get_true_values(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
         """Return the true values of some targets, one a row."""
         return {target: self.rows[target][:] for target in targets}
 
-    def targets(
+    def choose_targets(
         self, names: str | Sequence[str] | None, predicted: Sequence[str] = ()
     ) -> tuple[str, ...]:
         """Return the targets to compare on.
@@ -124,7 +124,7 @@ class Split:
         ]
 
 
-def other_releases(trained_on: Mapping[str, str | None], config: str) -> list[str]:
+def note_other_releases(trained_on: Mapping[str, str | None], config: str) -> list[str]:
     """Return a line on predictors that were trained on another release of PQPP than some rows.
 
     Args:
@@ -132,7 +132,7 @@ def other_releases(trained_on: Mapping[str, str | None], config: str) -> list[st
         config: The configuration of the rows.
 
     Example:
-        >>> other_releases({"static": "pqpp-v1.0", "n_words": None}, "pqpp")
+        >>> note_other_releases({"static": "pqpp-v1.0", "n_words": None}, "pqpp")
         ['trained on another release of PQPP than these rows (v1.1): static (v1.0)']
     """
     others = [
@@ -161,7 +161,7 @@ class Builds:
     notes: list[str]
 
 
-def fitted_among(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
+def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     """Tell to which of some rows a predictor was fitted; None where that is not recorded.
 
     Args:
@@ -169,38 +169,38 @@ def fitted_among(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
         rows: As ``FittedRows.among`` takes them.
 
     Example:
-        >>> fitted_among(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
+        >>> find_fitted(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
         [False]
     """
     record = getattr(predictor, "record", None)
     if record is not None and record.rows is not None:
-        return record.rows.among(rows)
+        return record.rows.contains(rows)
     if getattr(predictor, "supervised", False):
         return None
     return np.zeros(len(read_prompts(rows)), dtype=bool)
 
 
-def held_out_builds(
+def choose_builds(
     predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
 ) -> Builds:
     """Take for each release that learned some of the rows its build that learned fewer or none.
 
     A build that was named itself is taken for no other: then both have a row of their own. One
-    that has nothing to say of the targets, by `stand_in`, is not taken where they are given: then
-    the release is shown, marked by the rows that it was fitted to.
+    that predicts none of the targets, by `find_stand_in`, is not taken if they are given: then the
+    release is shown, marked by the rows that it was fitted to.
     """
     builds = Builds({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted(predictor, rows)
         if build is not None and build not in predictors and known:
-            place, _, revision = build.partition("@")
+            repository, _, revision = build.partition("@")
             try:
-                other = Predictor.from_pretrained(place, revision=revision or None)
+                other = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"
                 builds.notes.append(f"{name} {reason}")
             else:
-                has_some = not targets or any(stand_in(one, other.targets) for one in targets)
+                has_some = not targets or any(find_stand_in(one, other.targets) for one in targets)
                 if has_some and _count_fitted(other, rows) < known:
                     builds.stands_for[build] = name
                     name, predictor = build, other
@@ -209,5 +209,5 @@ def held_out_builds(
 
 
 def _count_fitted(predictor: Predictor, rows: Any) -> int:
-    fitted = fitted_among(predictor, rows)
+    fitted = find_fitted(predictor, rows)
     return 0 if fitted is None else int(fitted.sum())

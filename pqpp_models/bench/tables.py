@@ -32,10 +32,10 @@ from pqpp_models.bench.protocol import (
     Result,
     arrow,
     collect,
+    iterate_means,
     mark,
-    mean_over_targets,
 )
-from pqpp_models.bench.split import ALL_ROWS, other_releases
+from pqpp_models.bench.split import ALL_ROWS, note_other_releases
 
 FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
@@ -73,8 +73,8 @@ class TableRow:
     cells: tuple[tuple[Half, ...] | None, ...]
 
     @property
-    def kind(self) -> str:
-        """Which part of a table it stands in: rows of one kind stand between two rules."""
+    def group(self) -> str:
+        """The part of a table that it is in; rules separate the groups."""
         return "published" if self.key.startswith("[") else self.key
 
 
@@ -103,7 +103,7 @@ def make_blocks(results: Sequence[Result], published: Sequence[PublishedResult])
         published: The published figures.
     """
     blocks = []
-    for measure, title in headings(results).items():
+    for measure, title in list_headings(results).items():
         labels = list_labels(results, measure)
         blocks.append(Block(measure, title, labels, [*_rows(labels, results, published)]))
     return blocks
@@ -112,7 +112,7 @@ def make_blocks(results: Sequence[Result], published: Sequence[PublishedResult])
 def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
-    for key, group in {"": ranked, **published_groups(published), FITTED: rest}.items():
+    for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
         columns = collect((one.label, one) for one in group)
         for name, ours in collect((one.predictor, one) for one in group).items():
             mine = {result.label: result for result in ours if result.label in labels}
@@ -141,7 +141,7 @@ def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half
     values = [getattr(one, name) for one in column]
     known = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(known) and value == max(known) > min(known)
-    text = f"{coefficient_text(value)}{mark(p):1}{sign}"
+    text = f"{format_coefficient(value)}{mark(p):1}{sign}"
     return Half(text, best, get_interval(figure, name))
 
 
@@ -161,17 +161,17 @@ def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
-def coefficient_text(value: float) -> str:
+def format_coefficient(value: float) -> str:
     """Return a coefficient with three digits, a dash in the same width for none.
 
     Example:
-        >>> coefficient_text(0.5), coefficient_text(float("nan"))
+        >>> format_coefficient(0.5), format_coefficient(float("nan"))
         (' 0.500', '   –  ')
     """
     return "   –  " if math.isnan(value) else f"{value:6.3f}"
 
 
-def heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
+def format_heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
     """Return what a column is about, in words.
 
     Args:
@@ -180,8 +180,8 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
         short: Where the measure stands above: the model alone.
 
     Example:
-        >>> from pqpp_models.bench.protocol import published_results
-        >>> heading(published_results()[0]), heading(published_results()[0], short=True)
+        >>> from pqpp_models.bench.protocol import read_published
+        >>> format_heading(read_published()[0]), format_heading(read_published()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
     name = (readable_model if short else readable_name)(result.target, described)
@@ -195,7 +195,7 @@ def heading(result: Figure, described: Target | None = None, short: bool = False
     return result.label
 
 
-def headings(results: Sequence[Result]) -> dict[str, str]:
+def list_headings(results: Sequence[Result]) -> dict[str, str]:
     """Return the heading of each measure that is in the results, in the order of measures."""
     measures = (get_measure(target) for target in sort_targets({r.target: None for r in results}))
     titles = {measure.name: measure.title for measure in measures if measure}
@@ -223,7 +223,7 @@ def _get_measure(result: Figure) -> str:
     return measure.name if measure else "other"
 
 
-def published_groups(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
+def group_published(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
     """Group published figures by where they stand, under the keys [a], [b] and so on."""
     groups = collect((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
@@ -250,7 +250,7 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
+def list_intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
     return [
         (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
@@ -290,13 +290,13 @@ def notes(
         ]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     for config in dict.fromkeys(result.config for result in results):
-        lines += other_releases({r.predictor: r.trained_on for r in results}, config)
-    lines += fitted_notes(results)
+        lines += note_other_releases({r.predictor: r.trained_on for r in results}, config)
+    lines += note_fitted(results)
     lines += _means([result for result in results if result.ranked])
-    lines += without_figure(results)
+    lines += note_missing(results)
     if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
         lines.append(MARKS_NOTE)
-    lines += few_prompts(results)
+    lines += note_few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
@@ -309,14 +309,14 @@ def notes(
     elif warned:
         line = f"! depends on few prompts: {', '.join(warned)}"
         lines.append(shorten(line, 100, placeholder=" ... (all in --report)"))
-    for key, (first, *_) in published_groups(published).items():
+    for key, (first, *_) in group_published(published).items():
         lines.append(
             f"{key} published, {first.config}, {first.split} split, n = {first.n}: {first.source}"
         )
     return lines
 
 
-def few_prompts(results: Iterable[Any]) -> list[str]:
+def note_few_prompts(results: Iterable[Any]) -> list[str]:
     """Return a line where figures are of few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=_FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < _FEW else []
@@ -328,7 +328,7 @@ def get_fitted(results: Iterable[Any]) -> dict[str, int]:
     return {name: max(counts) for name, counts in rows.items()}
 
 
-def fitted_notes(results: Iterable[Any]) -> list[str]:
+def note_fitted(results: Iterable[Any]) -> list[str]:
     """Return the lines on what the predictors of a table were fitted to."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
@@ -361,25 +361,17 @@ def fitted_notes(results: Iterable[Any]) -> list[str]:
 
 
 def _means(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a line of means for each set of columns that a predictor has.
-
-    A line has all predictors that have its columns, so that every mean in it is over the same ones.
-    """
-    columns = {n: set(some) for n, some in collect((r.predictor, r.label) for r in results).items()}
-    every = list_labels(results)
-    for some in dict.fromkeys(map(frozenset, columns.values())):
-        having = [r for r in results if r.label in some and some <= columns[r.predictor]]
-        means = [
-            f"{name} {coefficient_text(r).strip()} / {coefficient_text(tau).strip()}"
-            for name, r, tau in mean_over_targets(having)
-            if not (math.isnan(r) and math.isnan(tau))
-        ]
-        if len(some) < 2 or not means:
-            continue
-        which = f"all {len(every)} columns"
-        if len(some) < len(every):
-            which = f"{len(some)} of {len(every)} columns ({', '.join(list_labels(having))})"
-        yield f"mean over {which}, Pearson / Kendall: {'; '.join(means)}"
+    """Yield a line of the means of all predictors that have every column."""
+    labels = list_labels(results)
+    columns = collect((result.predictor, result.label) for result in results)
+    having = [r for r in results if len(columns[r.predictor]) == len(labels) > 1]
+    means = [
+        f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
+        for name, r, tau in iterate_means(having)
+        if not (math.isnan(r) and math.isnan(tau))
+    ]
+    if means:
+        yield f"mean over all {len(labels)} columns, Pearson / Kendall: {'; '.join(means)}"
 
 
 def _count_undefined(result: Result) -> int:
@@ -387,26 +379,23 @@ def _count_undefined(result: Result) -> int:
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 
-def without_figure(results: Sequence[Result]) -> Iterator[str]:
+def note_missing(results: Sequence[Result]) -> Iterator[str]:
     """Yield a line on each reason why a cell has no figure.
 
     Example:
-        >>> list(without_figure([]))
+        >>> list(note_missing([]))
         []
     """
     missing = [result for result in results if _count_undefined(result) == 2]
     if half := dict.fromkeys(r.predictor for r in results if _count_undefined(r) == 1):
         yield f"– {', '.join(half)}: only one coefficient is given or defined"
-    few = {r.label: r.n for r in missing if r.n < 2}
-    for label, n in few.items():
+    for label, n in {r.label: r.n for r in missing if r.n < 2}.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
-    equal = collect((r.label, r.predictor) for r in missing if r.label not in few)
-    for label in list(equal):
-        if {r.predictor for r in results if r.label == label} == set(equal[label]):
-            del equal[label]
-            yield (f"– no figure for {label}: all true values, or all predictions, are equal")
-    for together, labels in collect((", ".join(n), label) for label, n in equal.items()).items():
-        yield f"– no figure of {together} for {', '.join(labels)}: all predictions are equal"
+    equal = collect((r.label, r.predictor) for r in missing if r.n > 1)
+    for names, labels in collect(
+        (", ".join(names), label) for label, names in equal.items()
+    ).items():
+        yield f"– no figure of {names} for {', '.join(labels)}: all values of a side are equal"
 
 
 class BenchTable(pd.DataFrame):
@@ -464,7 +453,7 @@ def format_results(
         }
     """
     if style == "latex":
-        return latex_tables(results, published)
+        return format_latex(results, published)
     if style == "json":
         # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
         rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
@@ -483,7 +472,7 @@ def format_results(
     for block in make_blocks(results, published):
         lines: list[Any] = []
         for index, row in enumerate(block.rows):
-            if style == "table" and index and row.kind != block.rows[index - 1].kind:
+            if style == "table" and index and row.group != block.rows[index - 1].group:
                 lines.append(SEPARATING_LINE)
             texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
             lines.append([shown(row.name), *texts])
@@ -495,7 +484,7 @@ def format_results(
         ]
     about = f"Difference from {shown(str(results[0].baseline))}, with the 95 %" if results else ""
     beside = (
-        ("95 % intervals", HEADINGS, intervals(results) if with_intervals else []),
+        ("95 % intervals", HEADINGS, list_intervals(results) if with_intervals else []),
         (f"{about} interval", DIFFERENCE_HEADINGS, differences(results)),
     )
     for about, headings, found in beside:
@@ -517,7 +506,7 @@ _ESCAPES = {
 _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
-def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
     """Return a table for each task, in LaTeX; a measure of the task has a block of it.
 
     The best figures of ours are bold, and so are those of each published source. What the figures
@@ -535,7 +524,7 @@ def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult]
     lines = [f"% {' '.join(line.split())}" for line in notes(results, published)]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
-        at = f"{_slug(results[0].config)}-{_slug(results[0].split)}-{task}"
+        at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
         lines += [
             r"\begin{table}[tp]",
             r"\centering\footnotesize",
@@ -544,14 +533,14 @@ def latex_tables(results: Sequence[Result], published: Sequence[PublishedResult]
             rf"\label{{tab:{at}}}",
         ]
         for block in blocks:
-            lines += [r"\par\medskip", *_tabular(block, results)]
+            lines += [r"\par\medskip", *_format_tabular(block, results)]
         lines.append(r"\end{table}")
     return "\n".join(lines)
 
 
-def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
+def _format_tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
     first = {result.label: result for result in reversed(results)}
-    names = [_escape(heading(first[label], short=True)) for label in block.labels]
+    names = [_escape(format_heading(first[label], short=True)) for label in block.labels]
     yield _FIT
     yield rf"\begin{{tabular}}{{l{'rr' * len(names)}}}"
     yield r"\toprule"
@@ -559,11 +548,11 @@ def _tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
     yield rf"{_escape(block.title.partition(' (')[0])}{above} \\"
     yield "".join(rf"\cmidrule(lr){{{at}-{at + 1}}}" for at in range(2, 2 + 2 * len(names), 2))
     yield "predictor" + r" & $r$ & $\tau$" * len(names) + r" \\"
-    kind = None
+    group = None
     for row in block.rows:
-        if row.kind != kind:
+        if row.group != group:
             yield r"\midrule"
-        kind = row.kind
+        group = row.group
         halves = chain.from_iterable(cell or [Half("–", False, None)] * 2 for cell in row.cells)
         yield rf"{_escape(row.name)} & {' & '.join(map(_figure, halves))} \\"
     yield r"\bottomrule"
@@ -587,7 +576,7 @@ def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
         r"Best in bold; $^\dagger$\,$p < .01$, $^\ddagger$\,$p < .001$.",
     ]
     labels = {label for block in blocks for label in block.labels}
-    for key, group in published_groups(published).items():
+    for key, group in group_published(published).items():
         if labels & {size.label for size in group}:
             at = group[0]
             parts.append(f"{key} published, on {_escape(at.config)}, {at.split} ($n = {at.n}$).")
@@ -596,7 +585,7 @@ def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
     return " ".join(parts)
 
 
-def _slug(text: str) -> str:
+def _slugify(text: str) -> str:
     return re.sub(r"[^0-9A-Za-z]", "-", text).strip("-")
 
 

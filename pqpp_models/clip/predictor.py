@@ -33,9 +33,9 @@ class ClipPredictor(TorchPredictor):
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         from pqpp_models.clip.modeling_clip_predictor import score_pairs
-        from pqpp_models.images.pairs import performance, read_pairs
+        from pqpp_models.images.pairs import aggregate, read_pairs
 
         config = self.model.config
         pairs = read_pairs(rows, config.task, config.first_k)
         scores = score_pairs(self.model, self.processor, pairs, self.batch_size)
-        return performance(scores, pairs, targets, config.aggregation, self.limits)
+        return aggregate(scores, pairs, targets, config.aggregation, self.limits)

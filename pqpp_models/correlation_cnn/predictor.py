@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_models.errors import PredictorError
 from pqpp_models.images.pairs import read_mappings
-from pqpp_models.targets import target_limits, unscale_targets
+from pqpp_models.targets import get_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
 # The retrieval models whose embeddings a row may hold, `<model>_embeddings`, in channel order.
@@ -46,7 +46,7 @@ class CorrelationCnnPredictor(TorchPredictor):
         scores = score_matrices(self.model, matrices, self.batch_size)
         columns = [self.targets.index(target) for target in targets]
         values = unscale_targets(scores, self.targets, self.limits)[:, columns]
-        return np.clip(values, *target_limits(targets, self.limits))
+        return np.clip(values, *get_limits(targets, self.limits))
 
 
 def score_matrices(
@@ -129,8 +129,8 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
 def _matrices(row: Any, index: int) -> NDArray[np.float32]:
     try:
         if row.get("similarities") is not None:
-            given = np.asarray(row["similarities"], dtype=np.float32)
-            return given[None] if given.ndim == 2 else given
+            similarities = np.asarray(row["similarities"], dtype=np.float32)
+            return similarities[None] if similarities.ndim == 2 else similarities
         if row.get("embeddings") is not None:
             return cosine_similarities(row["embeddings"])[None]
         named = [row[f"{m}_embeddings"] for m in CHANNELS if row.get(f"{m}_embeddings") is not None]

@@ -20,9 +20,9 @@ from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
-from pqpp_models.predict import main_targets, ordered_targets, predicted_columns
+from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
 from pqpp_models.predictor import REFERENCE, Predictor
-from pqpp_models.targets import Z90, known_range
+from pqpp_models.targets import Z90, find_range
 from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_and_judge
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
@@ -130,9 +130,9 @@ class Answerer:
         >>> Answerer(Predictor.from_pretrained("static")).list_targets()
         ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
         """
-        return list(main_targets(self.predictor))
+        return list(choose_main_targets(self.predictor))
 
-    def html(self, text: str | None, target: str | None = None) -> str:
+    def render(self, text: str | None, target: str | None = None) -> str:
         """Return the answer as HTML, for one prompt a line of a text, or a table of them.
 
         Args:
@@ -142,19 +142,19 @@ class Answerer:
         Raises:
             PredictorError: As `read_pasted`, or the target is not predicted.
         """
-        given = read_pasted(text)
-        prompts = self.predictor.read_rows(given["prompt"])
-        targets, is_sure = ordered_targets(self.predictor, None), self.predictor.knows_uncertainty
+        pasted = read_pasted(text)
+        prompts = self.predictor.read_rows(pasted["prompt"])
+        targets, is_sure = order_targets(self.predictor, None), self.predictor.knows_uncertainty
         verdicts = PromptVerdicts()
         if REFERENCE in self.predictor.details:
             columns, verdicts = predict_and_judge(self.predictor, prompts, targets, is_sure)
         else:
-            columns = predicted_columns(self.predictor, prompts, targets, is_sure)
+            columns = predict_columns(self.predictor, prompts, targets, is_sure)
         added = columns | (verdicts.as_columns() if verdicts else {})
-        taken = (set(given) & set(added)) - {"prompt"}
+        taken = (set(pasted) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         # The address of the file holds all of it, which the server never writes.
-        csv = table_text("csv", {**given, **added}).encode("utf-8")
+        csv = table_text("csv", {**pasted, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
@@ -164,12 +164,12 @@ class Answerer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._cards(prompts, columns, verdicts, target or self.list_targets()[0])
+            facts |= self._fill(prompts, columns, verdicts, target or self.list_targets()[0])
         else:
-            facts |= _list_data(columns, verdicts, self.list_targets())
+            facts |= _fill_table(columns, verdicts, self.list_targets())
         return render_page(Path(__file__).with_name(name), **facts)
 
-    def _cards(
+    def _fill(
         self,
         prompts: Sequence[Any],
         columns: Mapping[str, Sequence[Any]],
@@ -188,7 +188,7 @@ class Answerer:
                 "verdict": verdicts[row] if verdicts else None,
                 "out_of_domain": bool(columns.get("out_of_domain", [False] * len(prompts))[row]),
                 "ignored": visible(unsaid[row]),
-                "groups": _groups(columns, row),
+                "groups": _group_bars(columns, row),
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
             }
@@ -205,20 +205,22 @@ class Answerer:
         }
 
 
-def _groups(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:
+def _group_bars(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:
     """Return the bars of a prompt by measure."""
     names = [column for column in columns if get_measure(column) or column == "score"]
     bars_of: dict[str, list[Bar]] = {}
     for name in sort_targets(names):
         measure = get_measure(name)
-        bars_of.setdefault(measure.title if measure else name, []).append(_bar(columns, name, row))
+        bars_of.setdefault(measure.title if measure else name, []).append(
+            _make_bar(columns, name, row)
+        )
     return [
         {"title": title, "bars": bars, "limits": bars[0].limits} for title, bars in bars_of.items()
     ]
 
 
-def _bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
-    value, limits = columns[name][row], known_range(name)
+def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
+    value, limits = columns[name][row], find_range(name)
     deviation = columns.get(f"{name}_deviation", [None] * (row + 1))[row]
     words = readable_words(name) if get_measure(name) else ""
     if value is None or deviation is None:
@@ -229,7 +231,7 @@ def _bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
     return Bar(name, words, value, low, high, limits)
 
 
-def _list_data(
+def _fill_table(
     columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the template of a list is filled with: its first rows as a sortable table."""
@@ -238,7 +240,7 @@ def _list_data(
     if verdicts:
         table = PromptVerdicts(verdicts[:count]).as_html(sortable=True)
     else:
-        bars = ([_bar(columns, target, row) for target in targets] for row in range(count))
+        bars = ([_make_bar(columns, target, row) for target in targets] for row in range(count))
         rows = [
             (
                 visible(prompt) + (" (far)" if is_far else ""),

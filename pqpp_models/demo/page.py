@@ -48,7 +48,7 @@ _FILE = """<label>Or open a file of them, which stays in this browser:
 _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven oranges"
 
 
-def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
+def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return the page of a predictor, as a gradio `Blocks`.
 
     Args:
@@ -59,7 +59,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         MissingExtraError: The extra `demo` is not installed.
 
     Example:
-        >>> demo_page("static").title  # doctest: +SKIP
+        >>> build_demo_page("static").title  # doctest: +SKIP
         'pqpp: how well will this prompt do?'
     """
     with needing("the web demo", "demo"):
@@ -68,7 +68,7 @@ def demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
     choices = answerer.list_targets()
-    ask = telling(answerer.html)
+    ask = telling(answerer.render)
 
     def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else ask(text, target)
@@ -123,7 +123,7 @@ def serve_demo(
     """Serve the page of a predictor until it is told to stop; a Space does the same.
 
     Args:
-        predictor: As for `demo_page`.
+        predictor: As for `build_demo_page`.
         host: As for `serve_page`.
         port: As for `serve_page`.
 
@@ -138,7 +138,7 @@ def serve_demo(
     """
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     head = f"<script>{script}</script>"
-    serve_page(demo_page(predictor), host, port, (_HERE / "page.css",), head)
+    serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
 
 
 def push_space(
@@ -186,14 +186,14 @@ def push_space(
             f"a Space cannot read {name} on this machine; push both: pqpp models push {name} "
             f"OWNER/REPOSITORY --space {repo_id}"
         )
-    files = predictor_space(name, folder)
+    files = build_predictor_space(name, folder)
     message = f"Upload the page of {name} with pqpp"
     return pqpp_hub.push_files(
         files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
     )
 
 
-def predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
+def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
     """Return what the Space of a predictor holds, by name.
 
     Args:
@@ -204,7 +204,7 @@ def predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
         PredictorError: The predictor needs more than texts, or there is none.
 
     Example:
-        >>> print(predictor_space("static")["app.py"].decode(), end="")
+        >>> print(build_predictor_space("static")["app.py"].decode(), end="")
         from pqpp_models.demo import serve_demo
         <BLANKLINE>
         serve_demo("static")

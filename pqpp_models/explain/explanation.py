@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqpp_files.visible import visible
-from pqpp_models.targets import known_range
+from pqpp_models.targets import find_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ class Explanation:
         >>> Explanation("a red cat", "alignment", 0.7).strength(-0.1)
         -0.5
         """
-        limits = known_range(self.target)
+        limits = find_range(self.target)
         largest = max((abs(one.change) for one in self.changes), default=0.0)
         full = _STRONG * (limits[1] - limits[0]) if limits else largest
         return max(-1.0, min(1.0, change / full)) if abs(change) >= _LEAST else 0.0

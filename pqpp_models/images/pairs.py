@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pqpp_datasets.target_columns import PQPP_TARGETS, get_measure, is_mean
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import read_prompts
-from pqpp_models.targets import Limits, target_limits
+from pqpp_models.targets import Limits, get_limits
 
 IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
 """What a row must hold, of each group at least one column."""
@@ -163,14 +163,14 @@ def _labels(
         value = row.get(target)
         if value is None:
             return [np.nan] * n
-        (low,), (high,) = target_limits([target], limits and {target: limits})
+        (low,), (high,) = get_limits([target], limits and {target: limits})
         return [(value - low) / (high - low)] * n
     values = row.get(f"{model}_relevance" if model else "relevance") or []
     known = [np.nan if value is None else float(value) for value in values[:n]]
     return known + [np.nan] * (n - len(known))
 
 
-def performance(
+def aggregate(
     scores: NDArray[np.float64],
     pairs: Pairs,
     targets: Sequence[str],
@@ -188,7 +188,7 @@ def performance(
         pairs: What was scored.
         targets: What is wanted.
         aggregation: `threshold` or `expected`, for P@k and RR.
-        limits: As for `pqpp_models.targets.target_limits`; needed for ratings and scores.
+        limits: As for `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
     Raises:
         PredictorError: A row lacks the images that a target needs.
@@ -197,8 +197,8 @@ def performance(
     def value(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
         rows, ranks, n = pairs.row[model], pairs.rank[model], len(pairs.prompts)
         if get_task(target) == "generation":
-            (low,), (high,) = target_limits([target], limits)
-            return np.clip((high - low) * _means(scores[model], rows, n) + low, low, high)
+            (low,), (high,) = get_limits([target], limits)
+            return np.clip((high - low) * _average(scores[model], rows, n) + low, low, high)
         relevance = scores[model]
         if aggregation == "threshold":
             relevance = (relevance >= 0.5).astype(float)
@@ -237,7 +237,7 @@ def performance(
     return predicted
 
 
-def _means(scores: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+def _average(scores: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
     """Return the mean score of each row, NaN for a row without a score."""
     with np.errstate(invalid="ignore"):
         return np.bincount(rows, weights=scores, minlength=n) / np.bincount(rows, minlength=n)

@@ -28,7 +28,7 @@ from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import normalise
-from pqpp_models.targets import known_range
+from pqpp_models.targets import find_range
 
 FEWEST = 20
 """Distinct prompts with a score that a target needs."""
@@ -77,10 +77,10 @@ class LlmPredictor(Predictor):
         self.scales, self.targets, self.examples = dict(scales), tuple(scales), examples
         self._told: dict[tuple[str, str], float] = {}
         self._keys = np.array([normalise(prompt) for prompt in self.prompts])
-        self._places: dict[str, list[int]] = {}
-        for place, key in enumerate(self._keys):
-            for word in _words(key):
-                self._places.setdefault(word, []).append(place)
+        self._indices: dict[str, list[int]] = {}
+        for index, key in enumerate(self._keys):
+            for word in _split_words(key):
+                self._indices.setdefault(word, []).append(index)
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         levels = 9 * (values - low) / np.where(high > low, high - low, 1)
         self._levels = dict(zip(self.targets, levels.T, strict=True))
@@ -134,7 +134,7 @@ class LlmPredictor(Predictor):
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
-        chat.plan(fitted._request(texts[n], target) for target in targets for n in rows[target])
+        chat.plan(fitted._compose(texts[n], target) for target in targets for n in rows[target])
         for column, target in enumerate(targets):
             asked, true = [texts[n] for n in rows[target]], scored[rows[target], column]
             levels = fitted.predict(asked, target, progress)[:, 0]
@@ -143,7 +143,7 @@ class LlmPredictor(Predictor):
                 raise PredictorError(f"{chat.name} tells no level of {target}; name another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
-            ends = known_range(target) or (limits or {}).get(target) or ends
+            ends = find_range(target) or (limits or {}).get(target) or ends
             scale = (*ends, true.mean() - slope * levels.mean(), slope)
             fitted.scales[target] = [float(number) for number in scale]
             found = qpp_values(levels[:, None], true[:, None], _MEASURES)
@@ -172,58 +172,58 @@ class LlmPredictor(Predictor):
         """See `Predictor.answer`; raise before the start if it would cost more than is allowed."""
         columns = self.get_columns(targets)
         asked = {(text, target) for text in read if text.strip() for target in columns}
-        self.chat.plan(self._request(*pair) for pair in asked if pair not in self._told)
+        self.chat.plan(self._compose(*pair) for pair in asked if pair not in self._told)
         return super().answer(read, columns, *how, **more)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
         new = [pair for pair in pairs if pair not in self._told]
         with ThreadPoolExecutor(self.chat.at_once) as pool:
-            self._told |= zip(new, pool.map(self._level, new), strict=True)
+            self._told |= zip(new, pool.map(self._get_level, new), strict=True)
         levels = np.array([[self._told[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
             _log.warning("%s tells no level in %d answers", self.chat.name, lacking)
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
-    def _level(self, pair: tuple[str, str]) -> float:
+    def _get_level(self, pair: tuple[str, str]) -> float:
         try:
-            return level_of(self.chat.ask(self._request(*pair)))
+            return read_level(self.chat.ask(self._compose(*pair)))
         except ServiceError as error:
             if error.is_of_one_request:
                 return math.nan
             raise
 
-    def _request(self, prompt: str, target: str) -> Request:
+    def _compose(self, prompt: str, target: str) -> Request:
         """Return the question; no prompt is an example of itself, so training ones are like others.
 
         Examples are some that spread over the levels, then those nearest.
         """
         measure, levels, key = get_measure(target), self._levels[target], normalise(prompt)
         scores = np.zeros(len(levels))
-        for word in _words(key):
-            places = self._places.get(word, [])
-            scores[places] += math.log(1 + len(levels) / (1 + len(places)))
+        for word in _split_words(key):
+            indices = self._indices.get(word, [])
+            scores[indices] += math.log(1 + len(levels) / (1 + len(indices)))
         scores /= np.sqrt(1 + np.char.count(self._keys, " "))
         usable = np.flatnonzero(~np.isnan(levels) & (self._keys != key))
         by_level = usable[np.argsort(levels[usable], kind="stable")]
         spread = np.linspace(0, len(by_level) - 1, self.examples // 2).round().astype(int)
         nearest = usable[np.argsort(-scores[usable], kind="stable")][: self.examples]
         shown = list(dict.fromkeys([*by_level[spread], *nearest]))[: self.examples]
-        lines = [f"Prompt: {_short(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in shown]
+        lines = [f"Prompt: {_shorten(self.prompts[n])}\nDigit: {levels[n]:.0f}\n" for n in shown]
         what = _RETRIEVED if measure and measure.task == "retrieval" else _JUDGED
         system = (
             f"You tell of a prompt {what} ({target}), as a digit from 0, the lowest, to 9, the "
             "highest. Reply with the digit alone."
         )
-        text = "\n".join([*lines, f"Prompt: {_short(prompt)}\nDigit:"])
+        text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
         return Request(text, system, most_tokens=8, answers=_DIGITS)
 
     def _try(self) -> None:
         if not isinstance(self.chat_model, str):
             raise TypeError("the name of the model is no text")
         for target, scale in self.scales.items():
-            self._request("a cat", target)
+            self._compose("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:
                 raise ValueError(f"the scale of {target} is not usable")
 
@@ -247,13 +247,13 @@ class LlmPredictor(Predictor):
         return made
 
 
-def level_of(reply: Reply) -> float:
+def read_level(reply: Reply) -> float:
     """Return the level that a reply tells, NaN where it tells none.
 
     Example:
-        >>> level_of(Reply("7", chances={"7": 0.4, "8": 0.4})), level_of(Reply("A 6.5, I think"))
+        >>> read_level(Reply("7", chances={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
         (7.5, 6.5)
-        >>> level_of(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
+        >>> read_level(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
         nan
     """
     chances = reply.chances or {}
@@ -263,9 +263,9 @@ def level_of(reply: Reply) -> float:
     return float(told[1]) if told else math.nan
 
 
-def _words(key: str) -> set[str]:
+def _split_words(key: str) -> set[str]:
     return set(re.findall(r"\w+", key))
 
 
-def _short(prompt: str) -> str:
+def _shorten(prompt: str) -> str:
     return " ".join(prompt.split())[:_LONGEST]

@@ -38,8 +38,7 @@ name                       value for the ego
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +82,6 @@ class EgoNetworks:
             )
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
-        self.settings = {"alpha": alpha, "beta": beta, "threshold": threshold}
         self.graph = lru_cache(_KEPT)(self.build)
         # Of the relative threshold the neighbours of a word are the same in every network.
         self._near: dict[int, Neighbours] = {}
@@ -93,19 +91,19 @@ class EgoNetworks:
         """Find the neighbours for the networks of many words at once: faster, else the same."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
-            near = self._neighbours(sorted(level), {})
+            near = self._find_neighbours(sorted(level), {})
             level = {other for others, _ in near.values() for other in others.tolist()}
 
-    def _neighbours(
+    def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
         """Return the neighbours of places, and how similar they are."""
-        near = {place: self._near[place] for place in indices if place in self._near}
-        for place, similar in self.vectors.blocks([at for at in indices if at not in near]):
-            similar[place] = -np.inf
-            limit = self._beta * (float(similar.max()) if self._relative else joined[place])
+        near = {index: self._near[index] for index in indices if index in self._near}
+        for index, similar in self.vectors.blocks([at for at in indices if at not in near]):
+            similar[index] = -np.inf
+            limit = self._beta * (float(similar.max()) if self._relative else joined[index])
             others = np.flatnonzero((similar >= limit) & (similar > 0))
-            near[place] = others, similar[others]
+            near[index] = others, similar[others]
         if self._relative:
             self._near |= near
         return near
@@ -126,42 +124,24 @@ class EgoNetworks:
         level = [ego]
         for _ in range(self._alpha + 1):
             reached: dict[int, float] = {}
-            near = self._neighbours(level, joined)
-            for place in level:
-                others, weights = (array.tolist() for array in near[place])
+            near = self._find_neighbours(level, joined)
+            for index in level:
+                others, weights = (array.tolist() for array in near[index])
                 for other, weight in zip(others, weights, strict=True):
-                    graph.add_edge(names[place], names[other], weight=weight)
+                    graph.add_edge(names[index], names[other], weight=weight)
                     if other not in joined:
                         reached[other] = max(weight, reached.get(other, 0.0))
             joined.update(reached)
             level = list(reached)
         return graph
 
-    def value(self, word: str, measure: Callable[[Any, str], float]) -> float:
+    def get_value(self, word: str, measure: Callable[[Any, str], float]) -> float:
         """Return a measure of the network around a word."""
         # All words without a vector stand alone: they take no memory.
         key = (None if self.vectors.get_index(word) is None else word, measure)
         if key not in self._values:
             self._values[key] = float(measure(self.graph(word), word))
         return self._values[key]
-
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what is saved: the settings, and the words with their vectors."""
-        words = "\n".join(self.vectors.words).encode("utf-8", "surrogateescape")
-        tensors: dict[str, NDArray[Any]] = {
-            "words": np.frombuffer(words, np.uint8),
-            "vectors": self.vectors.array,
-        }
-        return dict(self.settings), tensors
-
-    @classmethod
-    def from_state(
-        cls, folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Any]
-    ) -> Self:
-        """Return the networks that ``state`` described."""
-        words = bytes(tensors["words"]).decode("utf-8", "surrogateescape").split("\n")
-        vectors = WordVectors(words, tensors["vectors"])
-        return cls(vectors, *(config[name] for name in ("alpha", "beta", "threshold")))
 
 
 def _networkx() -> Any:
@@ -179,18 +159,11 @@ EVIDENCE = Evidence(
     variable="PQPP_WORD_VECTORS",
     form="a file of them (word2vec .bin or .vec)",
     # The seven measures are usually asked one after the other over one embedding.
-    opened=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
-    state=EgoNetworks.state,
-    load=EgoNetworks.from_state,
-    describe=lambda networks: (
-        f"{len(networks.vectors.words):,} word vectors, whose licence is that of their source; "
-        + ", ".join(f"{name} {value}" for name, value in networks.settings.items())
-    ),
-    licence="other",
+    open=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
 )
 
 
-def network_words(prompt: str) -> list[str]:
+def split_network_words(prompt: str) -> list[str]:
     """Split a prompt into the words that have a network: lower-case, letters only, no stopwords.
 
     Tokens are NLTK's, stopwords NLTK's English ones, as in the PQPP authors' code.
@@ -198,12 +171,12 @@ def network_words(prompt: str) -> list[str]:
     Raises:
         PredictorError: NLTK's data is not installed.
     """
-    split, stopwords = nltk_resources.tokenizer(), nltk_resources.stopwords()
+    split, stopwords = nltk_resources.load_tokenizer(), nltk_resources.load_stopwords()
     words = (token.lower() for token in split(prompt) if token.isalpha())
     return [word for word in words if word not in stopwords]
 
 
-def of_prompts(
+def rate_prompts(
     measure: Callable[[Any, str], float],
     prompts: Iterable[str],
     networks: EgoNetworks,
@@ -226,9 +199,9 @@ def of_prompts(
             f"`aggregation` is {aggregation!r}; it must be one of {', '.join(AGGREGATIONS)}"
         )
     aggregate = getattr(np, aggregation)
-    rows = [network_words(prompt) for prompt in prompts]
+    rows = [split_network_words(prompt) for prompt in prompts]
     networks.prepare({word for row in rows for word in row})
-    values = (np.array([networks.value(word, measure) for word in row]) for row in rows)
+    values = (np.array([networks.get_value(word, measure) for word in row]) for row in rows)
     return np.array([aggregate(value) if len(value) else 0.0 for value in values], np.float64)
 
 
@@ -244,7 +217,7 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
     "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = to_measures(
-    {name: partial(of_prompts, one) for name, one in _GRAPHS.items()},
+    {name: partial(rate_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,
     options={"aggregation": "mean"},

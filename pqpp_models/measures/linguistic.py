@@ -54,19 +54,19 @@ def tokens(prompt: str) -> tuple[str, ...]:
     >>> tokens("A dog, (and) it's here.")  # doctest: +SKIP
     ('A', 'dog', 'and', 'it', "'s", 'here')
     """
-    split = nltk_resources.tokenizer()
+    split = nltk_resources.load_tokenizer()
     return tuple(token for token in split(prompt) if token not in string.punctuation)
 
 
 @lru_cache(maxsize=1 << 16)
 def count_synsets(word: str) -> int:
     """Return how many meanings WordNet has for a word."""
-    return len(nltk_resources.wordnet().synsets(word))
+    return len(nltk_resources.load_wordnet().synsets(word))
 
 
 def n_synsets(prompt: str) -> float:
     """Return how many meanings the tokens have that are no stopwords."""
-    words, stopwords = tokens(prompt), nltk_resources.stopwords()
+    words, stopwords = tokens(prompt), nltk_resources.load_stopwords()
     return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 
 
@@ -78,7 +78,7 @@ def mean_word_length(prompt: str) -> float:
 def proper_noun_ratio(prompt: str) -> float:
     """Return the share of proper nouns among the tokens."""
     words = tokens(prompt)
-    tagged = nltk_resources.tagger().tag(words) if words else []
+    tagged = nltk_resources.load_tagger().tag(words) if words else []
     return _ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
 
 

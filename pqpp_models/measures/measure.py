@@ -17,21 +17,13 @@ class Evidence(NamedTuple):
         what: it in words.
         variable: the environment variable that names one.
         form: what the variable is set to, in words.
-        opened: returns the one of a path.
-        state: returns its configuration and its arrays.
-        load: returns it from a checkpoint's folder, configuration and arrays.
-        describe: returns what a card tells of it.
-        licence: of what is saved.
+        open: returns the one of a path.
     """
 
     what: str
     variable: str
     form: str
-    opened: Callable[[str], Any]
-    state: Callable[[Any], tuple[dict[str, Any], dict[str, Any]]]
-    load: Callable[[Path, Mapping[str, Any], dict[str, Any]], Any]
-    describe: Callable[[Any], str]
-    licence: str = "apache-2.0"
+    open: Callable[[str], Any]
 
     def load_named(self) -> Any:
         """Return the one that the variable names.
@@ -45,7 +37,7 @@ class Evidence(NamedTuple):
             raise PredictorError(
                 f"this predictor needs {self.what}; set {self.variable} to {self.form}"
             )
-        return self.opened(path)
+        return self.open(path)
 
 
 class Measure(NamedTuple):

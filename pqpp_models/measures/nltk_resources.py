@@ -47,7 +47,7 @@ def _resource(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
 
 
 @_resource("punkt_tab")
-def tokenizer() -> Callable[[str], list[str]]:
+def load_tokenizer() -> Callable[[str], list[str]]:
     """Return ``nltk.word_tokenize``, or its rule for words alone where its data is missing.
 
     The data tells where sentences end. Without it, they end at a full stop, question or
@@ -72,7 +72,7 @@ def tokenizer() -> Callable[[str], list[str]]:
 
 
 @_resource("stopwords")
-def stopwords() -> frozenset[str]:
+def load_stopwords() -> frozenset[str]:
     """Return NLTK's English stopwords."""
     from nltk.corpus import stopwords as corpus
 
@@ -80,7 +80,7 @@ def stopwords() -> frozenset[str]:
 
 
 @_resource("wordnet")
-def wordnet() -> Any:
+def load_wordnet() -> Any:
     """Return NLTK's WordNet reader, fully loaded, for English alone."""
     from pqpp_metrics.wordnet_depth import english_wordnet
 
@@ -90,7 +90,7 @@ def wordnet() -> Any:
 
 
 @_resource("averaged_perceptron_tagger_eng")
-def tagger() -> Any:
+def load_tagger() -> Any:
     """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags)."""
     from nltk.tag.perceptron import PerceptronTagger
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics, split_terms
 from pqpp_models.measures.measure import to_measures
-from pqpp_models.measures.pre_retrieval import COUNTS
+from pqpp_models.measures.pre_retrieval import COLLECTION
 
 Scores = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     0.5
     """
     ranked = _sort(scores)
-    return _divide(_variance(ranked[:k]) ** 0.5, _of_collection(ranked, collection_score))
+    return _divide(_variance(ranked[:k]) ** 0.5, _get_collection_score(ranked, collection_score))
 
 
 def wig(
@@ -69,7 +69,7 @@ def wig(
     1.0
     """
     ranked = _sort(scores)
-    gain = ranked[:k].mean() - _of_collection(ranked, collection_score)
+    gain = ranked[:k].mean() - _get_collection_score(ranked, collection_score)
     return float(gain / np.sqrt(query_length))
 
 
@@ -101,7 +101,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
         )
     # Equal scores leave a mean that is off by rounding: they have no variance at all.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
-    return _divide(magnitude, _of_collection(ranked, collection_score))
+    return _divide(magnitude, _get_collection_score(ranked, collection_score))
 
 
 def sigma_max(scores: ArrayLike) -> float:
@@ -197,7 +197,7 @@ def autocorrelation(
     >>> round(autocorrelation([0.9, 0.8, 0.2, 0.1], vectors, neighbours=1), 2)
     0.96
     """
-    vectors, ranked = _top_vectors(scores, embeddings, k), _sort(scores)[:k]
+    vectors, ranked = _select_top_vectors(scores, embeddings, k), _sort(scores)[:k]
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]
@@ -231,7 +231,7 @@ def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> float:
     >>> coherence([2.0, 1.0, 0.0], [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], k=2)
     0.0
     """
-    return _mean_cosine(_top_vectors(scores, embeddings, k))
+    return _average_cosines(_select_top_vectors(scores, embeddings, k))
 
 
 def pair_ratio(
@@ -256,9 +256,9 @@ def pair_ratio(
     >>> round(pair_ratio([4.0, 3.0, 2.0, 1.0], vectors, top=2, bottom=2, k=4), 3)
     1.667
     """
-    vectors = _top_vectors(scores, embeddings, k)
-    lower = _mean_cosine(vectors[bottom:])
-    return _mean_cosine(vectors[:top]) / lower if lower != 0 else np.nan
+    vectors = _select_top_vectors(scores, embeddings, k)
+    lower = _average_cosines(vectors[bottom:])
+    return _average_cosines(vectors[:top]) / lower if lower != 0 else np.nan
 
 
 def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) -> float:
@@ -322,7 +322,7 @@ def clarity(
     background = frequency / statistics.n_tokens
     words = np.zeros(len(frequency))
     weights_sum = 0.0
-    for path, weight in zip(_best(scores, k), likelihood / likelihood.sum(), strict=True):
+    for path, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
         counts = Counter(split_terms(captions[path]))
         times = {int(term): counts[statistics.terms[term]] for term in statistics.find(counts)}
         length = sum(times.values())
@@ -337,7 +337,7 @@ def clarity(
     return max(float(bits), 0.0)
 
 
-def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
+def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     """Return the places of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -346,7 +346,7 @@ def _best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
 
 
 def _sort(scores: ArrayLike) -> Scores:
-    return np.asarray(scores, dtype=np.float64)[_best(scores)]
+    return np.asarray(scores, dtype=np.float64)[_rank_best(scores)]
 
 
 def _variance(values: Scores) -> float:
@@ -355,7 +355,7 @@ def _variance(values: Scores) -> float:
     return float(np.mean((apart - apart.mean()) ** 2))
 
 
-def _of_collection(scores: Scores, collection_score: float | None) -> float:
+def _get_collection_score(scores: Scores, collection_score: float | None) -> float:
     return float(scores.mean()) if collection_score is None else collection_score
 
 
@@ -374,11 +374,11 @@ def _unit(vectors: ArrayLike) -> Scores:
     return np.divide(array, length, out=np.zeros_like(array), where=length > 0)
 
 
-def _top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
-    return _unit(embeddings)[_best(scores, k)]
+def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
+    return _unit(embeddings)[_rank_best(scores, k)]
 
 
-def _mean_cosine(vectors: Scores) -> float:
+def _average_cosines(vectors: Scores) -> float:
     n = len(vectors)
     if n < 2:
         return np.nan
@@ -389,16 +389,16 @@ def _mean_cosine(vectors: Scores) -> float:
 _Row = Mapping[str, Any]
 
 
-def _collection_score(row: _Row) -> dict[str, Any]:
+def _read_collection_score(row: _Row) -> dict[str, Any]:
     return {"collection_score": row.get("collection_score")}
 
 
-def _query_length(row: _Row) -> dict[str, Any]:
+def _count_query_terms(row: _Row) -> dict[str, Any]:
     # A prompt without terms counts as one term, so that nothing is divided by zero.
     return {"query_length": max(len(split_terms(row["prompt"])), 1)}
 
 
-def _on_rows(
+def _apply_to_rows(
     function: Callable[..., float], *columns: str, more: Sequence[Callable[[_Row], dict]] = ()
 ) -> Callable[..., Scores]:
     """Return a function of result lists as one of rows, NaN for a row without documents.
@@ -424,18 +424,18 @@ def _on_rows(
 MEASURES = {
     **to_measures(
         {
-            "nqc": _on_rows(nqc, "scores", more=[_collection_score]),
-            "wig": _on_rows(wig, "scores", more=[_collection_score, _query_length]),
-            "smv": _on_rows(smv, "scores", more=[_collection_score]),
-            "sigma_max": _on_rows(sigma_max, "scores"),
-            "n_sigma": _on_rows(n_sigma, "scores", more=[_query_length]),
-            "score_variation": _on_rows(score_variation, "scores"),
-            "autocorrelation": _on_rows(autocorrelation, "scores", "embeddings"),
-            "coherence": _on_rows(coherence, "scores", "embeddings"),
-            "pair_ratio": _on_rows(pair_ratio, "scores", "embeddings"),
-            "query_drift": _on_rows(query_drift, "results", "perturbed"),
+            "nqc": _apply_to_rows(nqc, "scores", more=[_read_collection_score]),
+            "wig": _apply_to_rows(wig, "scores", more=[_read_collection_score, _count_query_terms]),
+            "smv": _apply_to_rows(smv, "scores", more=[_read_collection_score]),
+            "sigma_max": _apply_to_rows(sigma_max, "scores"),
+            "n_sigma": _apply_to_rows(n_sigma, "scores", more=[_count_query_terms]),
+            "score_variation": _apply_to_rows(score_variation, "scores"),
+            "autocorrelation": _apply_to_rows(autocorrelation, "scores", "embeddings"),
+            "coherence": _apply_to_rows(coherence, "scores", "embeddings"),
+            "pair_ratio": _apply_to_rows(pair_ratio, "scores", "embeddings"),
+            "query_drift": _apply_to_rows(query_drift, "results", "perturbed"),
         }
     ),
-    **to_measures({"clarity": _on_rows(clarity, "captions", "scores")}, evidence=COUNTS),
+    **to_measures({"clarity": _apply_to_rows(clarity, "captions", "scores")}, evidence=COLLECTION),
 }
 """The measures; each takes rows, the evidence and its options."""

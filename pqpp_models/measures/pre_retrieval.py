@@ -50,35 +50,35 @@ class QueryTerms(NamedTuple):
 
     Attributes:
         statistics: what is known of the collection.
-        places: where the distinct terms stand in it.
+        indices: where the distinct terms stand in it.
         times: how often the prompt has each.
         df: captions with each.
         cf: occurrences of each.
     """
 
     statistics: CaptionStatistics
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     times: Values
     df: Values
     cf: Values
 
 
-def query_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
+def look_up_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
     """Look up the terms of a prompt.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog"])
-    >>> query_terms("A cat, a cat, a unicorn", statistics).times.tolist()
+    >>> look_up_terms("A cat, a cat, a unicorn", statistics).times.tolist()
     [3.0, 2.0]
     """
     counts = Counter(split_terms(prompt))
     known = [term for term in counts if len(statistics.find([term]))]
-    places = statistics.find(known)
+    indices = statistics.find(known)
     return QueryTerms(
         statistics,
-        places,
+        indices,
         np.array([counts[term] for term in known], dtype=np.float64),
-        statistics.document_frequency[places].astype(np.float64),
-        statistics.collection_frequency[places].astype(np.float64),
+        statistics.document_frequency[indices].astype(np.float64),
+        statistics.collection_frequency[indices].astype(np.float64),
     )
 
 
@@ -100,7 +100,7 @@ def scq(query: QueryTerms) -> Values:
 def var(query: QueryTerms) -> Values:
     """Deviation of each term's weight over the captions that hold it, at least 0."""
     scale = np.log1p(query.statistics.n_documents / query.df)
-    return query.statistics.log_deviation[query.places] * scale
+    return query.statistics.log_deviation[query.indices] * scale
 
 
 def scs(query: QueryTerms) -> float:
@@ -112,8 +112,8 @@ def scs(query: QueryTerms) -> float:
 def query_scope(query: QueryTerms) -> float:
     """How few captions hold any of the terms: -ln(n / N), at least 0."""
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
-    for place in query.places:
-        holds[query.statistics.documents(int(place))] = True
+    for index in query.indices:
+        holds[query.statistics.list_documents(int(index))] = True
     return float(-np.log(np.count_nonzero(holds) / len(holds)))
 
 
@@ -122,7 +122,7 @@ def pmi(query: QueryTerms) -> Values:
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     # The frequent terms are marked and the rarer ones looked up: a rare term has few captions.
     order = np.argsort(-query.df, kind="stable")
-    holders = [query.statistics.documents(int(query.places[at])) for at in order]
+    holders = [query.statistics.list_documents(int(query.indices[at])) for at in order]
     information = []
     for first, captions in enumerate(holders):
         holds[captions] = True
@@ -142,43 +142,30 @@ def _aggregate(aggregate: Callable[[Values], float], values: Callable[[QueryTerm
     return measure
 
 
-def _evidence(postings: bool) -> Evidence:
-    return Evidence(
-        what="a collection of captions",
-        variable="PQPP_COLLECTION",
-        form="a text file with one caption a line, or to the folder of a saved predictor, as of "
-        "avg_pmi, that holds one",
-        opened=open_statistics,
-        state=lambda statistics: statistics.state(postings),
-        load=CaptionStatistics.from_state,
-        describe=lambda statistics: (
-            f"counts of {len(statistics.terms):,} terms over {statistics.n_documents:,} captions, "
-            "and no caption's text"
-        ),
-    )
+COLLECTION = Evidence(
+    what="a collection of captions",
+    variable="PQPP_COLLECTION",
+    form="a text file with one caption a line",
+    open=open_statistics,
+)
 
 
-COUNTS, POSTINGS = _evidence(postings=False), _evidence(postings=True)
-"""A collection's counts of terms, without and with which caption holds which terms."""
-
-
-def of_prompts(
+def rate_prompts(
     measure: Callable[[QueryTerms], float], prompts: Iterable[str], statistics: CaptionStatistics
 ) -> Values:
     """Return a measure of the known terms of each prompt, 0.0 for one without any.
-
-    Raises:
-        PredictorError: the measure needs postings that were not kept.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog", "a red dog"])
     >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()
     [1.099, 0.0]
     """
-    queries = (query_terms(prompt, statistics) for prompt in prompts)
-    return np.array([measure(query) if len(query.places) else 0.0 for query in queries], np.float64)
+    queries = (look_up_terms(prompt, statistics) for prompt in prompts)
+    return np.array(
+        [measure(query) if len(query.indices) else 0.0 for query in queries], np.float64
+    )
 
 
-_OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {
+_OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
     "avg_idf": _aggregate(np.mean, idf),
     "max_idf": _aggregate(np.max, idf),
     "sum_idf": _aggregate(np.sum, idf),
@@ -191,14 +178,12 @@ _OF_COUNTS: dict[str, Callable[[QueryTerms], float]] = {
     "max_var": _aggregate(np.max, var),
     "sum_var": _aggregate(np.sum, var),
     "scs": scs,
-}
-_OF_POSTINGS: dict[str, Callable[[QueryTerms], float]] = {
     "query_scope": query_scope,
     "avg_pmi": _aggregate(np.mean, pmi),
     "max_pmi": _aggregate(np.max, pmi),
 }
-MEASURES = {
-    **to_measures({n: partial(of_prompts, m) for n, m in _OF_COUNTS.items()}, evidence=COUNTS),
-    **to_measures({n: partial(of_prompts, m) for n, m in _OF_POSTINGS.items()}, evidence=POSTINGS),
-}
+MEASURES = to_measures(
+    {name: partial(rate_prompts, one) for name, one in _OF_TERMS.items()},
+    evidence=COLLECTION,
+)
 """The measures; each takes prompts and the statistics of the collection that is searched."""

@@ -23,8 +23,8 @@ _FAMILIES = (linguistic, ego_network, pre_retrieval, post_retrieval)
 class MeasurePredictor(Predictor):
     """One measure of any family as the prediction for every target.
 
-    Where the measure is undefined, as for a row without documents, the value is 0.0. A saved
-    predictor holds what its measure looks things up in.
+    Where the measure is undefined, as for a row without documents, the value is 0.0. A checkpoint
+    holds the options alone: what the measure looks things up in is named by its variable.
 
     Args:
         name: the measure's.
@@ -74,39 +74,24 @@ class MeasurePredictor(Predictor):
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        config = {"options": self.options} if self.options else {}
-        if self.evidence is None or self.measure.evidence is None:
-            return config, {}
-        described, tensors = self.measure.evidence.state(self.evidence)
-        return {**config, **described}, tensors
+        return ({"options": self.options} if self.options else {}), {}
 
     def _card(self) -> str:
         from pqpp_hub.card import render_card
 
-        evidence = self.measure.evidence
-        return render_card(
-            "predictors/measure",
-            title=self.name,
-            measure=self.measure,
-            direction=self.direction,
-            licence=evidence.licence if evidence else "apache-2.0",
-            options=self.options,
-            holds=evidence.describe(self.evidence) if evidence else "only these settings",
-        )
+        facts = {"measure": self.measure, "direction": self.direction, "options": self.options}
+        return render_card("predictors/measure", title=self.name, **facts)
 
     @classmethod
-    def from_shipped(cls, name: str) -> Self:
+    def from_shipped(cls, name: str, options: Mapping[str, Any] | None = None) -> Self:
         """Return the predictor of a measure, over the evidence that the environment names."""
         evidence = find_measure(name).evidence
-        return cls(name, evidence.load_named() if evidence else None)
+        return cls(name, evidence.load_named() if evidence else None, options)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return a saved predictor with its options and its evidence."""
-        name = config["predictor_type"]
-        measure = find_measure(name)
-        loaded = measure.evidence.load(folder, config, tensors) if measure.evidence else None
-        return cls(name, loaded, config.get("options"))
+        """Return a saved predictor with its options."""
+        return cls.from_shipped(config["predictor_type"], config.get("options"))
 
 
 def find_measure(name: str) -> Measure:

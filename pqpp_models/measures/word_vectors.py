@@ -42,10 +42,10 @@ class WordVectors:
             )
         if not np.isfinite(array).all():
             raise PredictorError("`vectors` has values that are not finite")
-        first = {word: place for place, word in reversed(list(enumerate(words)))}
+        first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())
-            words, array = [words[place] for place in kept], array[kept]
+            words, array = [words[index] for index in kept], array[kept]
         self.words = tuple(words)
         length = np.linalg.norm(array, axis=1, keepdims=True)
         self.array: NDArray[np.float32] = np.divide(

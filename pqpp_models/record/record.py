@@ -55,10 +55,10 @@ class FittedRows:
     def __or__(self, other: Self) -> Self:
         return type(self)(np.unique(np.concatenate([self.hashes, other.hashes]), axis=0))
 
-    def among(self, rows: Any) -> NDArray[np.bool_]:
+    def contains(self, rows: Any) -> NDArray[np.bool_]:
         """Tell which of some rows are among these.
 
-        >>> FittedRows.from_rows(["A red cat."]).among(["a dog", "a red cat"]).tolist()
+        >>> FittedRows.from_rows(["A red cat."]).contains(["a dog", "a red cat"]).tolist()
         [False, True]
         """
         texts, named = _hash_rows(rows).T

@@ -26,25 +26,25 @@ def unit(array: ArrayLike) -> Singles:
     return values / np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-12)
 
 
-def on_grid(weights: ArrayLike) -> Floats:
-    """Round to multiples of 2**-24, as numbers of float16 are: weights of an `exact_product`.
+def to_grid(weights: ArrayLike) -> Floats:
+    """Round to multiples of 2**-24, as numbers of float16 are: weights of an `multiply_exactly`.
 
-    >>> float(on_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
+    >>> float(to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
     True
     """
     return np.rint(np.asarray(weights, np.float64) * _OF_WEIGHTS) / _OF_WEIGHTS
 
 
-def exact_product(rows: NDArray[Any], weights: Floats) -> Singles:
+def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
     """Return ``rows @ weights``, of which a row is the same whatever rows are beside it.
 
     BLAS adds up in an order that depends on the number of rows, on its threads and on the
     processor. Rows are rounded to multiples of 2**-20, so that sums below 512 have no error in any
-    order; weights must come of `on_grid`, or be whole numbers.
+    order; weights must come of `to_grid`, or be whole numbers.
 
     >>> rows = np.random.default_rng(0).random((9, 300))
-    >>> weights = on_grid(rows[:2].T)
-    >>> bool((exact_product(rows, weights)[:1] == exact_product(rows[:1], weights)).all())
+    >>> weights = to_grid(rows[:2].T)
+    >>> bool((multiply_exactly(rows, weights)[:1] == multiply_exactly(rows[:1], weights)).all())
     True
     """
     product = np.empty((len(rows), weights.shape[1]), np.float32)
@@ -54,29 +54,29 @@ def exact_product(rows: NDArray[Any], weights: Floats) -> Singles:
     return product
 
 
-def squared_distances(rows: AnyFloats, points: AnyFloats) -> AnyFloats:
+def square_distances(rows: AnyFloats, points: AnyFloats) -> AnyFloats:
     """Return the squared Euclidean distances between two sets of rows.
 
-    >>> squared_distances(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).tolist()
+    >>> square_distances(np.array([[0.0, 1.0]]), np.array([[3.0, 5.0]])).tolist()
     [[25.0]]
     """
     first, second = (rows**2).sum(axis=1), (points**2).sum(axis=1)
     return np.maximum(first[:, None] + second - 2 * rows @ points.T, 0)
 
 
-def prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     """Return arrays with a prefix before their names.
 
-    >>> list(prefixed("words.", {"counts": np.zeros(1)}))
+    >>> list(add_prefix("words.", {"counts": np.zeros(1)}))
     ['words.counts']
     """
     return {f"{prefix}{name}": array for name, array in arrays.items()}
 
 
-def unprefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix, without it: what `prefixed` was given.
+def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Return the arrays whose names have a prefix, without it: what `add_prefix` was given.
 
-    >>> list(unprefixed("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
+    >>> list(strip_prefix("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
     ['counts']
     """
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -24,10 +24,10 @@ from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import read_contents
-from pqpp_models.targets import ALIGNMENT, Z90, resolve_targets, target_limits
-from pqpp_models.text.arrays import Arrays, Floats, Singles, exact_product, prefixed
+from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
+from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
 from pqpp_models.text.reading.known_words import KnownWords, repeats
-from pqpp_models.text.reading.words import WordTables, kinds_of_prompts
+from pqpp_models.text.reading.words import WordTables, compute_kinds
 
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
@@ -35,12 +35,12 @@ SAME = 0.9999
 """A prompt at least so similar to a reference prompt is that prompt itself."""
 _SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
 SPREAD = tuple(_SPREAD.split())
-"""What the log of a deviation is linear in; `spread_columns` tells what they are."""
+"""What the log of a deviation is linear in; `make_spread_columns` tells what they are."""
 CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration; each has one row a target, of this shape."""
 
-_FACTS = ("data", "training", "evaluation", "own_collection", "alignment_sources")
+_FACTS = ("data", "training", "evaluation", "alignment_sources")
 _MOST_EXTREME = 3.0
 _MOST_PRIORS = 2.0
 _WORDS, _LETTERS = np.log([2.0, 41.0]), np.log([6.0, 301.0])
@@ -52,7 +52,7 @@ Calibration = dict[str, Singles]
 class CalibratedPredictor(Predictor):
     """A predictor that knows how sure it is and whether it can read a prompt at all.
 
-    A subclass gives ``raw_scores`` and these attributes.
+    A subclass gives ``compute_raw_scores`` and these attributes.
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
@@ -74,10 +74,10 @@ class CalibratedPredictor(Predictor):
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """The points of training prompts, of length one and `on_grid`, one a column."""
+        """The points of training prompts, of length one and `to_grid`, one a column."""
 
     @abstractmethod
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+    def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and points like `reference_points`.
 
         Args:
@@ -106,16 +106,16 @@ class CalibratedPredictor(Predictor):
 
     def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the lowest and the highest value of some targets."""
-        return target_limits(targets)
+        return get_limits(targets)
 
     def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
         texts = to_texts(prompts)
-        scores, points = self.raw_scores(texts)
+        scores, points = self.compute_raw_scores(texts)
         distance = np.zeros(len(texts))
         if doubts:
-            distance = distance_to_nearest(points, self.reference_points)
+            distance = measure_distance(points, self.reference_points)
         fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
         values = scores[:, columns] * fitted["slope"] + fitted["offset"]
         deviations = np.zeros_like(values)
@@ -133,7 +133,7 @@ class CalibratedPredictor(Predictor):
             # What stands for a garbled text is worse than the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
-        values, deviations = mixed_with_prior(values, deviations, known, fitted)
+        values, deviations = mix_with_prior(values, deviations, known, fitted)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         uncertain = Uncertain(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if doubts else ():
@@ -149,10 +149,10 @@ class CalibratedPredictor(Predictor):
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
             raise ValueError("its predictions are not numbers")
 
-    def _calibration_tensors(self) -> Arrays:
+    def _get_calibration_tensors(self) -> Arrays:
         """Return what a checkpoint keeps of calibration and known words, by name."""
-        known = self.known_words.tensors() if self.known_words is not None else {}
-        return {**prefixed("calibration.", self.calibration), **known}
+        known = self.known_words.to_tensors() if self.known_words is not None else {}
+        return {**add_prefix("calibration.", self.calibration), **known}
 
 
 def to_texts(prompts: Sequence[Prompt]) -> list[str]:
@@ -203,13 +203,13 @@ def get_deviations(
         distance: to the training prompts, one a row.
         calibration: the arrays of `CALIBRATION`, of these targets.
     """
-    inputs = spread_columns(values, prompts, distance, calibration)
+    inputs = make_spread_columns(values, prompts, distance, calibration)
     logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
     most = _MOST_PRIORS * calibration["prior_deviation"]
     return np.minimum(np.exp(np.clip(logs, -12, 12)), most)
 
 
-def mixed_with_prior(
+def mix_with_prior(
     values: Floats, deviations: Floats, known: Floats, calibration: Mapping[str, NDArray]
 ) -> tuple[Floats, Floats]:
     """Return mean and deviation of a prediction that holds with some probability, else the prior.
@@ -218,7 +218,7 @@ def mixed_with_prior(
 
     >>> prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
     >>> rows = np.array([[2.0], [2.0]]), np.array([[0.1], [0.1]])
-    >>> [a.ravel().tolist() for a in mixed_with_prior(*rows, np.array([1.0, 0.0]), prior)]
+    >>> [a.ravel().tolist() for a in mix_with_prior(*rows, np.array([1.0, 0.0]), prior)]
     [[2.0, 1.0], [0.1, 0.5]]
     """
     prior, deviation = calibration["prior"], calibration["prior_deviation"]
@@ -228,7 +228,7 @@ def mixed_with_prior(
     return prior + share * (values - prior), np.sqrt(variance)
 
 
-def spread_columns(
+def make_spread_columns(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
     """Return what deviations depend on, shape ``(rows, targets, len(SPREAD))``.
@@ -240,27 +240,27 @@ def spread_columns(
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
-    kinds = kinds_of_prompts(prompts)
+    kinds = compute_kinds(prompts)
     kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
     of_rows = (np.minimum(distance, 1.0), *kinds.T)
     ones = np.ones_like(away)
     return np.stack([ones, away, np.abs(away), *(ones * row[:, None] for row in of_rows)], axis=2)
 
 
-def distance_to_nearest(vectors: Singles, points: NDArray[Any], own: bool = False) -> Floats:
+def measure_distance(vectors: Singles, points: NDArray[Any], own: bool = False) -> Floats:
     """Return one minus the mean cosine of each unit vector to the `NEAREST` of some points.
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors too, one a column: shape ``(size, points)``; of `on_grid`, if a
+        points: unit vectors too, one a column: shape ``(size, points)``; of `to_grid`, if a
             distance must not depend on the vectors beside it.
         own: whether a vector that is one of the points is left out there.
 
-    >>> distance_to_nearest(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
+    >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
     """
     most = min(NEAREST, points.shape[1])
-    cosines = exact_product(vectors, points)
+    cosines = multiply_exactly(vectors, points)
     if own:
         cosines[cosines >= SAME] = -1
     near = np.partition(cosines, -most, axis=1)[:, -most:]
@@ -284,7 +284,7 @@ def calibrate_targets(
             ``(rows, targets)``.
         targets: the true values in their units, of the same shape, without NaN.
         prompts: the prompts, one a row.
-        distance: of each prompt to the other training prompts: `distance_to_nearest(own=True)`.
+        distance: of each prompt to the other training prompts: `measure_distance(own=True)`.
 
     Returns:
         The arrays of `CALIBRATION`. A target whose scores rank prompts the wrong way round is
@@ -297,9 +297,9 @@ def calibrate_targets(
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
             slope, offset = 0.0, true.mean()
-        part = _units(slope, offset, true.mean(), true.std())
+        part = _make_units(slope, offset, true.mean(), true.std())
         values = slope * score + offset
-        columns = spread_columns(values[:, None], prompts, distance, part)[:, 0]
+        columns = make_spread_columns(values[:, None], prompts, distance, part)[:, 0]
         spread = _fit_spread(columns, np.abs(true - values))
         parts.append({**part, "spread": spread[None]})
     return join_calibrations(*parts)
@@ -335,7 +335,7 @@ def calibrate_across_sources(
     goal, centred, weight = np.zeros((3, len(names)))
     indices = [np.flatnonzero(names == name) for name in sorted(set(sources))]
     for rows in indices:
-        goal[rows] = normal_scores(truths[rows])
+        goal[rows] = to_normal_scores(truths[rows])
         centred[rows] = scores[rows] - scores[rows].mean()
         weight[rows] = len(names) / (len(rows) * len(indices))
     steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
@@ -343,7 +343,7 @@ def calibrate_across_sources(
     prior, unit = level[known].mean(), level[known].std()
     own = scores if own is None else own
     slope = steep * unit * (scores.std() / own.std())
-    fitted = _units(slope, prior - slope * own[known].mean(), prior, unit)
+    fitted = _make_units(slope, prior - slope * own[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 
@@ -355,10 +355,10 @@ def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
     }
 
 
-def normal_scores(values: Floats) -> Floats:
+def to_normal_scores(values: Floats) -> Floats:
     """Return the normal scores of some values' ranks; equal ones are in a fixed random order.
 
-    >>> normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
+    >>> to_normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
     [0.967, -0.967, 0.0]
     """
     from statistics import NormalDist
@@ -368,7 +368,7 @@ def normal_scores(values: Floats) -> Floats:
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _units(*numbers: float) -> dict[str, NDArray]:
+def _make_units(*numbers: float) -> dict[str, NDArray]:
     """Return a calibration of one target without its spread."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
@@ -377,15 +377,15 @@ def _units(*numbers: float) -> dict[str, NDArray]:
 def _fit_spread(columns: Floats, error: Floats) -> Floats:
     """Return coefficients of log deviations: shape by likelihood, scale by conformal quantile."""
     error = error + 1e-6 * (error.mean() + 1e-12)
-    spread = _laplace(columns, error)
+    spread = _fit_laplace(columns, error)
     if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
-        spread = _laplace(columns * (np.array(SPREAD) != "distance"), error)
+        spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
     ratio = error / np.exp(columns @ spread)
-    spread[0] += np.log(conformal_quantile(ratio) / Z90)
+    spread[0] += np.log(find_conformal_quantile(ratio) / Z90)
     return spread
 
 
-def _laplace(columns: Floats, error: Floats) -> Floats:
+def _fit_laplace(columns: Floats, error: Floats) -> Floats:
     """Fit the log of the mean absolute error by Newton's method, with a ridge but for the first.
 
     The first column is ones; constant ones get no coefficient.
@@ -409,10 +409,10 @@ def _laplace(columns: Floats, error: Floats) -> Floats:
     return spread
 
 
-def conformal_quantile(ratio: Floats) -> float:
+def find_conformal_quantile(ratio: Floats) -> float:
     """Return what nine in ten new ratios don't exceed: number ``ceil(.9 (n + 1))`` of n.
 
-    >>> conformal_quantile(np.arange(1.0, 20.0))
+    >>> find_conformal_quantile(np.arange(1.0, 20.0))
     18.0
     """
     wanted = math.ceil(_COVERED * (len(ratio) + 1) - 1e-9)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_models.text.arrays import Arrays, Floats, Singles, exact_product, on_grid
+from pqpp_models.text.arrays import Arrays, Floats, Singles, multiply_exactly, to_grid
 from pqpp_models.text.reading.asking_less import compute_log_demand
-from pqpp_models.text.reading.words import WordTables, difficulty_features, to_words
+from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
 MOST_EXTREME = 4.0
 """Facts count for no more than so many deviations."""
@@ -29,7 +29,7 @@ def compute_facts(
         tables: counts of words in captions.
     """
     asked = np.array([compute_log_demand(text) for text in texts])[:, None]
-    return [vectors, scores, difficulty_features(texts, tables), asked]
+    return [vectors, scores, compute_difficulty(texts, tables), asked]
 
 
 def compute_lengths(texts: Sequence[str]) -> Floats:
@@ -63,16 +63,16 @@ class JudgedModel:
 
     def __post_init__(self) -> None:
         """Round to what a checkpoint holds."""
-        for name, array in self.tensors().items():
+        for name, array in self.to_tensors().items():
             setattr(self, name, array)
 
     def __call__(self, facts: Floats, lengths: Floats) -> Floats:
         """Return the scores of prompts, each the same whatever prompts are beside it."""
         rows = np.clip((facts - self.mean) / self.deviation, -MOST_EXTREME, MOST_EXTREME)
-        scores = exact_product(rows, on_grid(self.slopes[:, None]))[:, 0]
+        scores = multiply_exactly(rows, to_grid(self.slopes[:, None]))[:, 0]
         curve: Floats = np.polyval(self.curve.astype(float), lengths)
         return scores + curve
 
-    def tensors(self) -> Arrays:
+    def to_tensors(self) -> Arrays:
         """Return the arrays by name, as a checkpoint holds them."""
         return {name: np.asarray(array, np.float32) for name, array in vars(self).items()}

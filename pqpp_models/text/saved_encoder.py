@@ -12,10 +12,10 @@ from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models.text.arrays import Singles, unit
-from pqpp_models.torch_predictor import processor_files
+from pqpp_models.torch_predictor import read_processor_files
 
 
-def encoder_config(encoder: Any) -> dict[str, Any]:
+def get_encoder_config(encoder: Any) -> dict[str, Any]:
     """Return an encoder's configuration, without a local path."""
     config: dict[str, Any] = parse_json(encoder.config.to_json_string(use_diff=False))
     if Path(config.get("_name_or_path") or "").is_dir():
@@ -23,12 +23,12 @@ def encoder_config(encoder: Any) -> dict[str, Any]:
     return config
 
 
-def encoder_weights(module: Any) -> Tensors:
+def get_encoder_weights(module: Any) -> Tensors:
     """Return the arrays of a module."""
     return {k: v.detach().float().cpu().numpy() for k, v in module.state_dict().items()}
 
 
-def rebuilt_encoder(config: Mapping[str, Any], arrays: Tensors, is_of_ours: bool = False) -> Any:
+def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_of_ours: bool = False) -> Any:
     """Return the module of a configuration and of arrays.
 
     Args:
@@ -87,12 +87,16 @@ class SentenceEncoder:
 
     def state(self) -> tuple[dict[str, Any], Tensors]:
         """Return what a configuration tells of it, and its arrays."""
-        facts = {"name": self.name, "revision": self.revision, "config": encoder_config(self.model)}
-        return facts, encoder_weights(self.model)
+        facts = {
+            "name": self.name,
+            "revision": self.revision,
+            "config": get_encoder_config(self.model),
+        }
+        return facts, get_encoder_weights(self.model)
 
     def files(self) -> dict[str, bytes]:
         """Return the tokenizer's files."""
-        return processor_files(self.tokenizer)
+        return read_processor_files(self.tokenizer)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:
@@ -105,6 +109,6 @@ class SentenceEncoder:
         with needing("a sentence encoder", "models"):
             from transformers import AutoTokenizer
         with limit_model_size(folder):
-            model = rebuilt_encoder(facts["config"], arrays)
+            model = rebuild_encoder(facts["config"], arrays)
         tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
         return cls(str(facts["name"]), str(facts["revision"]), model, tokenizer)

@@ -30,11 +30,11 @@ from pqpp_models.text.arrays import (
     INT8_SCALE,
     Floats,
     Singles,
-    exact_product,
-    on_grid,
-    prefixed,
+    add_prefix,
+    multiply_exactly,
+    strip_prefix,
+    to_grid,
     unit,
-    unprefixed,
 )
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
@@ -46,7 +46,7 @@ from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.judged import JudgedModel, compute_facts, compute_lengths
 from pqpp_models.text.reading.asking_less import simplify_prompt
-from pqpp_models.text.reading.words import WordTables, without_accents
+from pqpp_models.text.reading.words import WordTables, strip_accents
 
 UNKNOWN_PIECE = "[UNK]"
 _MAX_WORD = 100
@@ -82,10 +82,10 @@ class WordPieces:
                 break
         return numbers[: self.max_pieces] or [self._unknown]
 
-    def beyond(self, prompt: str) -> str:
+    def find_beyond(self, prompt: str) -> str:
         """Return the words of a prompt that are not read, since it is too long; empty if all are.
 
-        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).beyond("a cat, a cat")
+        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_beyond("a cat, a cat")
         ', a cat'
         """
         count, words = 0, split_words(prompt)
@@ -121,7 +121,7 @@ def split_words(prompt: str) -> list[str]:
     text = prompt[:_MAX_CHARACTERS].lower()
     if text.isascii():
         return "".join(map(_ASCII.__getitem__, text.encode())).split()
-    return "".join(map(_space_out, without_accents(text))).split()
+    return "".join(map(_space_out, strip_accents(text))).split()
 
 
 def _space_out(character: str) -> str:
@@ -181,10 +181,10 @@ class StaticNetwork:
         for layer in LINEAR[:2]:
             weight = self.weights[f"{layer}.weight"]
             kernel = weight.reshape(len(weight), _REACH, -1).transpose(2, 1, 0)
-            self._kernels[layer] = on_grid(kernel.reshape(len(kernel), -1))
+            self._kernels[layer] = to_grid(kernel.reshape(len(kernel), -1))
             self.weights[f"{layer}.weight"] = weight.reshape(len(weight), -1)
         for layer in layers[2:]:
-            self._kernels[layer] = on_grid(self.weights[f"{layer}.weight"].T)
+            self._kernels[layer] = to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
@@ -216,18 +216,18 @@ class StaticNetwork:
         distinct, own = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
         )
-        pieces = _and_none(self.pieces[distinct])
-        scales = _and_none(self.scales[distinct])[:, None]
+        pieces = _append_zeros(self.pieces[distinct])
+        scales = _append_zeros(self.scales[distinct])[:, None]
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
-        products = exact_product(pieces, self._kernels["first"]) * scales
+        products = multiply_exactly(pieces, self._kernels["first"]) * scales
         # Many pieces stand between the same ones: what the first layer makes of them is one.
-        before, after = _neighbours(own, ends)
+        before, after = _find_neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
         sums = self._convolve("first", products, before[first], own[first], after[first])
-        phrases = _and_none(np.maximum(sums, 0))
-        products = exact_product(phrases, self._kernels["second"])
-        before, after = _neighbours(threes, ends)
+        phrases = _append_zeros(np.maximum(sums, 0))
+        products = multiply_exactly(phrases, self._kernels["second"])
+        before, after = _find_neighbours(threes, ends)
         count = np.diff(ends).astype(np.float32)[:, None]
         pooled = np.empty((len(encoded), 2 * phrases.shape[1] + vectors.shape[1] + 1), np.float32)
         for at in range(0, len(encoded), _IN_CACHE):
@@ -246,28 +246,28 @@ class StaticNetwork:
         return pooled
 
     def _linear(self, layer: str, rows: Singles) -> Singles:
-        return exact_product(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
+        return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
-    def _convolve(self, layer: str, products: Singles, *places: NDArray[np.int64]) -> Singles:
+    def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
         """Add up what each piece, the one before and the one after make of the layer's kernel.
 
         Args:
             layer: the layer.
             products: what pieces make of its kernel, and at last what none does.
-            places: of those before, of their own, and of those after; -1 for none.
+            indices: of those before, of their own, and of those after; -1 for none.
         """
         before, own, after = np.split(products, _REACH, axis=1)
-        sums: Singles = own[places[1]] + self.weights[f"{layer}.bias"]
-        sums += before[places[0]]
-        sums += after[places[2]]
+        sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
+        sums += before[indices[0]]
+        sums += after[indices[2]]
         return sums
 
 
-def _and_none(rows: NDArray[Any]) -> NDArray[Any]:
+def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([rows, np.zeros_like(rows[:1])])
 
 
-def _neighbours(
+def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the pieces before and after each one in its prompt, -1 where there is none."""
@@ -330,7 +330,7 @@ class StaticPredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return on_grid(self.references.T / INT8_SCALE)
+        return to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in.
@@ -352,7 +352,7 @@ class StaticPredictor(CalibratedPredictor):
         """
         return self.network.layers(self._encode(to_texts(self.read_rows(rows))))[1:]
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+    def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.
 
         Those of `no_easier_with_more` are the lowest of all texts that ask for less.
@@ -361,24 +361,24 @@ class StaticPredictor(CalibratedPredictor):
         lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
         pairs = zip(prompts, lower, strict=True)
         # Many have the same below them: "90 dogs" and "95 dogs".
-        places = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
-        places = {text: index for index, text in enumerate(places)}
-        scores, points, vectors, _ = self.network.layers(self._encode(list(places)))
+        indices = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
+        indices = {text: index for index, text in enumerate(indices)}
+        scores, points, vectors, _ = self.network.layers(self._encode(list(indices)))
         if self.judged is not None:
-            facts = compute_facts([*places], vectors, scores, self.tables)
-            facts.append(np.zeros((len(places), 2)))  # what is no plain English is told apart
-            judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*places]))
+            facts = compute_facts([*indices], vectors, scores, self.tables)
+            facts.append(np.zeros((len(indices), 2)))  # what is no plain English is told apart
+            judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
             scores[:, self.targets.index(ALIGNMENT)] = judged
-        own = [places[prompt] for prompt in prompts]
+        own = [indices[prompt] for prompt in prompts]
         found = scores[own].astype(np.float64)
         if columns:
-            below = scores[:, columns][[places[text] for texts in lower for text in texts]]
+            below = scores[:, columns][[indices[text] for texts in lower for text in texts]]
             starts = np.cumsum([0, *map(len, lower[:-1])])
             found[:, columns] = np.minimum.reduceat(below, starts)
         return found, points[own]
 
     def _beyond(self, text: str) -> str:
-        words = self.tokens.beyond(text).split()
+        words = self.tokens.find_beyond(text).split()
         told = " ".join(words[:_MOST_TOLD]) + " ..." * (len(words) > _MOST_TOLD)
         return f"beyond {self.tokens.max_pieces} word pieces: {told}" if words else ""
 
@@ -395,10 +395,10 @@ class StaticPredictor(CalibratedPredictor):
             "references": self.references,
             "word_counts": self.tables.counts,
             "word_pairs": self.tables.pairs,
-            **prefixed("network.", weights),
-            **({} if pairs is None else prefixed("pairs.", pairs.tensors())),
-            **({} if self.judged is None else prefixed("judged.", self.judged.tensors())),
-            **self._calibration_tensors(),
+            **add_prefix("network.", weights),
+            **({} if pairs is None else add_prefix("pairs.", pairs.to_tensors())),
+            **({} if self.judged is None else add_prefix("judged.", self.judged.to_tensors())),
+            **self._get_calibration_tensors(),
         }
         numbers = {"max_pieces": self.tokens.max_pieces, "captions": self.tables.size}
         rules = {_FEWER: list(self.no_easier_with_more)} if self.no_easier_with_more else {}
@@ -433,7 +433,7 @@ class StaticPredictor(CalibratedPredictor):
                 "or its vocabulary does not fit the word pieces; save or download the "
                 "predictor again"
             )
-        network = unprefixed("network.", tensors)
+        network = strip_prefix("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
             raise ModelError(
@@ -441,10 +441,10 @@ class StaticPredictor(CalibratedPredictor):
             )
         if "length_costs" in config:
             raise ModelError(f"{folder}: made by an older version of pqpp; download it again")
-        if counts := unprefixed("pairs.", tensors):
+        if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)
-        judged = unprefixed("judged.", tensors)
+        judged = strip_prefix("judged.", tensors)
         return cls(
             WordPieces(vocabulary, max_pieces),
             StaticNetwork(tensors["pieces"], tensors["scales"], network, pairs),

@@ -17,7 +17,7 @@ from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
-from pqpp_models.text.arrays import Floats, Singles, prefixed, unprefixed
+from pqpp_models.text.arrays import Floats, Singles, add_prefix, strip_prefix
 from pqpp_models.text.calibration import (
     CalibratedPredictor,
     read_calibrated,
@@ -25,8 +25,8 @@ from pqpp_models.text.calibration import (
     to_texts,
 )
 from pqpp_models.text.collection.model import CollectionModel
-from pqpp_models.text.saved_encoder import encoder_config, encoder_weights, rebuilt_encoder
-from pqpp_models.torch_predictor import processor_files
+from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
+from pqpp_models.torch_predictor import read_processor_files
 
 _OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "tuned_scale")
 
@@ -70,44 +70,44 @@ class TextEnsemblePredictor(CalibratedPredictor):
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
         prompts = to_texts(self.read_rows(rows))
-        return self._last_vectors(self._encode(prompts, [self.model.collection.last]))
+        return self._project_last(self._encode(prompts, [self.model.collection.last]))
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+    def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
         encoded = self._encode(prompts, list(self.model.collection.vectors))
         scores = self.model.predict(prompts, encoded)[:, : len(self.targets)]
         shift, scale = self.calibration["tuned_mean"], self.calibration["tuned_scale"]
-        tuned = (tuned_logits(self.tuned, self.tokenizer, prompts) - shift) * scale
+        tuned = (compute_logits(self.tuned, self.tokenizer, prompts) - shift) * scale
         indices = [self.targets.index(target) for target in self.tuned.config.targets]
         share = float(self.calibration["share"][0])
         scores[:, indices] = (1 - share) * scores[:, indices] + share * tuned
-        return scores, self._last_vectors(encoded)
+        return scores, self._project_last(encoded)
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
         from pqpp_backbones.encoder.encoding import layer_means
 
         return layer_means(self.encoder, self.tokenizer, prompts, layers)
 
-    def _last_vectors(self, encoded: Mapping[int, Any]) -> Singles:
+    def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
         collection = self.model.collection
         return collection.project({collection.last: encoded[collection.last]})[collection.last]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        description, collection = self.model.tensors()
+        description, collection = self.model.to_tensors()
         config = {
             "collection": description,
-            "encoder": encoder_config(self.encoder),
+            "encoder": get_encoder_config(self.encoder),
             "tuned": parse_json(self.tuned.config.to_json_string()),
         }
         return {**config, **self.details}, {
-            **prefixed("collection.", collection),
-            **prefixed("encoder.", encoder_weights(self.encoder)),
-            **prefixed("tuned.", encoder_weights(self.tuned)),
-            **self._calibration_tensors(),
+            **add_prefix("collection.", collection),
+            **add_prefix("encoder.", get_encoder_weights(self.encoder)),
+            **add_prefix("tuned.", get_encoder_weights(self.tuned)),
+            **self._get_calibration_tensors(),
         }
 
     def _files(self) -> dict[str, bytes]:
-        return processor_files(self.tokenizer)
+        return read_processor_files(self.tokenizer)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -124,20 +124,22 @@ class TextEnsemblePredictor(CalibratedPredictor):
         with limit_model_size(folder):
             registration.register()  # the fine-tuned one is a model of this package
             encoder, tuned = (
-                rebuilt_encoder(config[name], unprefixed(f"{name}.", tensors), name == "tuned")
+                rebuild_encoder(config[name], strip_prefix(f"{name}.", tensors), name == "tuned")
                 for name in ("encoder", "tuned")
             )
         return cls(
             AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False),
             encoder,
             tuned,
-            CollectionModel.from_tensors(config["collection"], unprefixed("collection.", tensors)),
+            CollectionModel.from_tensors(
+                config["collection"], strip_prefix("collection.", tensors)
+            ),
             read_targets(folder, config),
             **read_calibrated(config, tensors, *_OWN, also=_OF_TUNED),
         )
 
 
-def tuned_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
+def compute_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
     """Return what a `BertForPerformancePrediction` says of some prompts, before the sigmoid."""
     from pqpp_backbones.encoder.encoding import score
     from pqpp_backbones.encoder.tokens import encode

@@ -13,7 +13,7 @@ from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID
 from pqpp_models.record.record import fill_means, find_means
-from pqpp_models.targets import Limits, target_limits, unscale_targets
+from pqpp_models.targets import Limits, get_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
 
 
@@ -62,7 +62,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     from pqpp_datasets.own_benchmark.images import add_saved_images
 
     is_ours = recipe.dataset in BENCHMARKS
-    options = image_options(recipe) if images and is_ours else {}
+    options = get_image_options(recipe) if images and is_ours else {}
     if recipe.data_dir is not None:
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
@@ -92,11 +92,11 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         named, there = ", ".join(missing), ", ".join(table.column_names)
         raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; it has {there}")
     limits = {name: target.limits for name, target in known.items() if target.limits}
-    targets, own_limits = _targets(table, recipe.targets, split, limits)
+    targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(_prompts(table, split), targets, table, own_limits)
 
 
-def image_options(recipe: PredictorRecipe) -> dict[str, str]:
+def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     """Return the option that adds images to the recipe's dataset.
 
     Raises:
@@ -124,13 +124,13 @@ def _prompts(table: Any, split: str) -> list[str]:
     return prompts
 
 
-def _targets(
+def _find_targets(
     table: Any, names: Sequence[str], split: str, known: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
     """Return the targets, and the limits of those whose measure has none."""
-    values = np.column_stack([_numbers(table, name, split) for name in names])
+    values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
-    for name, scores, low, high in zip(names, values.T, *target_limits(names, known), strict=True):
+    for name, scores, low, high in zip(names, values.T, *get_limits(names, known), strict=True):
         if np.isnan(scores).all():
             raise PqppError(f"no row of {split} has a value of {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
@@ -146,7 +146,7 @@ def _targets(
     return values, own_limits
 
 
-def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
+def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
     try:
         column = np.array(table[name], dtype=np.float64)
     except (TypeError, ValueError):
@@ -159,11 +159,11 @@ def _numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
     return column
 
 
-def sha256_of_rows(rows: Rows) -> str:
+def hash_rows(rows: Rows) -> str:
     """Return the SHA-256 of the prompts and their targets, in order.
 
     Example:
-        >>> len(sha256_of_rows(Rows(["a cat"], np.zeros((1, 1)), None)))
+        >>> len(hash_rows(Rows(["a cat"], np.zeros((1, 1)), None)))
         64
     """
     targets = np.ascontiguousarray(rows.targets, dtype="<f8").tobytes()
@@ -194,7 +194,7 @@ def correlations(
     return figures | {kind: float(row.mean()) for kind, row in values.items()}
 
 
-def scaled_correlations(
+def correlate_scaled(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
     """Return the correlations of scores from 0 to 1; a mean that is one in training is made so.
@@ -204,7 +204,7 @@ def scaled_correlations(
 
     Example:
         >>> train = Rows(["a", "b"], np.array([[0.1], [0.9]]), None)
-        >>> scaled_correlations(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
+        >>> correlate_scaled(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
         1.0
     """
     predicted = unscale_targets(scores, targets, training.limits)

@@ -7,7 +7,7 @@ from pqpp_backbones.training.trainer import Outcome
 from pqpp_models.hub import push_to_hub
 from pqpp_models.predictor import Predictor
 from pqpp_models.record.record import FittedRows
-from pqpp_models.training.data import Rows, sha256_of_rows
+from pqpp_models.training.data import Rows, hash_rows
 from pqpp_models.training.recipe import PredictorRecipe
 
 
@@ -31,11 +31,11 @@ def save_predictor(
     data = {
         "version": str(getattr(validation.table.info, "version", "")),
         "train_rows": len(training),
-        "train_sha256": sha256_of_rows(training),
+        "train_sha256": hash_rows(training),
         "validation_rows": len(validation),
-        "validation_sha256": sha256_of_rows(validation),
+        "validation_sha256": hash_rows(validation),
     }
-    if fitted := FittedRows.from_rows(training.as_table).among(validation.as_table).sum():
+    if fitted := FittedRows.from_rows(training.as_table).contains(validation.as_table).sum():
         data["validation_fitted"] = int(fitted)
     predictor.details = describe_run(recipe, data, outcome)
     predictor.record_fit(training.as_table, training.targets)

@@ -59,7 +59,7 @@ class PromptSkill(NamedTuple):
 
 
 @cache
-def _phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
+def _read_phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
     """Return by skill what asks for it: signs that a text has one of, a pattern, what says less."""
     phrases = defaultdict(list, {"relation": [([""], *PLACES)]})
     for line in read_lines(__file__, "phrases.txt"):
@@ -112,7 +112,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     add("count", f"counts {join_and([_in_words(count.number) for count in counts])} things", edits)
     edits = []
     for _, start, end in texts:
-        before, behind = (pattern for _, pattern, _ in _phrases()["text"])
+        before, behind = (pattern for _, pattern, _ in _read_phrases()["text"])
         first = before.search(masked, edits[-1][1] if edits else 0, start)
         last = behind.match(masked, end)
         edits.append((first.start() if first else start, last.end() if last else end, " "))
@@ -122,7 +122,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     add("text", f"writes {quoted}", edits)
     for name, says in _SAYS.items():
         edits = []
-        for signs, pattern, less in _phrases()[name]:
+        for signs, pattern, less in _read_phrases()[name]:
             for match in pattern.finditer(masked) if any(map(text.count, signs)) else ():
                 is_taken = any(one[0] < match.end() and match.start() < one[1] for one in edits)
                 if not (is_taken or _NO_PLACE.match(masked, match.start())):

@@ -20,7 +20,7 @@ from pqpp_datasets.target_columns import readable_words
 from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
-from pqpp_models.predict import predicted_columns
+from pqpp_models.predict import predict_columns
 from pqpp_models.predictor import Predictor
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
@@ -233,7 +233,7 @@ def predict_and_judge(
         unread: As for `predict`.
 
     Returns:
-        What `predicted_columns` gives of the prompts, and their verdicts.
+        What `predict_columns` gives of the prompts, and their verdicts.
 
     >>> static = Predictor.from_pretrained("static")
     >>> columns, verdicts = predict_and_judge(static, static.read_rows(["a cat"]))
@@ -246,10 +246,10 @@ def predict_and_judge(
     plain = list(dict.fromkeys(skill.plain for skills in asked for skill in skills))
     target, everything = reference.target, [*rows, *predictor.read_rows(plain)]
     names = dict.fromkeys((*predictor.get_columns(targets), target))
-    predicted = predicted_columns(predictor, everything, names, uncertainty, unread=unread)
+    predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
-    whys = [_why_none(predictor, *row) for row in zip(read, far, strict=True)]
+    whys = [_explain_missing(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
     people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
@@ -258,13 +258,13 @@ def predict_and_judge(
     for row, prompt in enumerate(read):
         costs = [(skill, ranks[skill.plain] - people[row]) for skill in asked[row]]
         known = tuple(sorted((one for one in costs if one[1] == one[1]), key=lambda one: -one[1]))
-        said = _level_and_sentence(whys[row], people[row], known)
+        said = _phrase_verdict(whys[row], people[row], known)
         of_prompt = (prompt.text, target, float(values[row]), *said, people[row], captions[row])
         verdicts.append(PromptVerdict(*of_prompt, known))
     return columns, PromptVerdicts(verdicts)
 
 
-def _why_none(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
+def _explain_missing(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
     """Return why there is no verdict on a prompt, an empty text where there is one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
@@ -284,7 +284,7 @@ def _why_none(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
     return f"predictions for {kind} are not reliable"
 
 
-def _level_and_sentence(
+def _phrase_verdict(
     why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]
 ) -> tuple[str, str]:
     """Return a level, and the sentence with it."""

@@ -199,13 +199,13 @@ def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path,
     from pqpp_cli.main import main
     from pqpp_models import predict, prompt_rows
 
-    sizes, predicted_columns = [], predict.predicted_columns
+    sizes, predict_columns = [], predict.predict_columns
 
     def counted(predictor, rows, *options, **more):
         sizes.append(len(rows))
-        return predicted_columns(predictor, rows, *options, **more)
+        return predict_columns(predictor, rows, *options, **more)
 
-    monkeypatch.setattr(predict, "predicted_columns", counted)
+    monkeypatch.setattr(predict, "predict_columns", counted)
     monkeypatch.setattr(prompt_rows, "_AT_ONCE", 256)
     monkeypatch.chdir(tmp_path)
     count = 1000

@@ -14,14 +14,13 @@ from support.local_hub import DEFAULT_ACCOUNTS
 
 MAKE = """
 from pqpp_datasets.export.export import export
-from pqpp_models.measures.caption_statistics import CaptionStatistics
-from pqpp_models.measures.predictor import MeasurePredictor
+from pqpp_models import Predictor
 export(["sample"], "bench")
-statistics = CaptionStatistics.from_texts(["a man", "a wave near a man", "a zebra"])
-MeasurePredictor("avg_idf", statistics).save_pretrained("model")
+predictor = Predictor.from_pretrained("static-train")
+predictor.save_pretrained("model")
 from pathlib import Path
-from pqpp_models.hub import endpoint_files
-served = endpoint_files(MeasurePredictor("avg_idf", statistics))
+from pqpp_models.hub import list_endpoint_files
+served = list_endpoint_files(predictor)
 Path("endpoint").mkdir()
 for name, content in served.items():
     content = content if isinstance(content, bytes) else content.read_bytes()
@@ -78,7 +77,11 @@ THINGS = {
         "predictor",
         ("models", "push", "model"),
         {
-            **{name: f"model/{name}" for name in ("config.json", "model.safetensors", "README.md")},
+            **{name: f"model/{name}" for name in ("config.json", "README.md")},
+            **{
+                f"{name}.safetensors": f"model/{name}.safetensors"
+                for name in ("model", "fitted_rows")
+            },
             **{name: f"endpoint/{name}" for name in ("handler.py", "requirements.txt")},
         },
         "spiece.model",

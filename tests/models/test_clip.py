@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="the CLIP predictor needs pillow
 from support.tiny_models import save_clip, save_text_encoder, trainer  # noqa: E402
 
 from pqpp_models import ModelError, Predictor, PredictorError  # noqa: E402
-from pqpp_models.images.pairs import performance, read_pairs  # noqa: E402
+from pqpp_models.images.pairs import aggregate, read_pairs  # noqa: E402
 
 GRAY = np.full((16, 16, 3), 128, dtype=np.uint8)
 
@@ -52,14 +52,14 @@ def rows_of_relevance(*relevances, model="clip"):
 def test_aggregation_of_certain_relevances(relevance, precision, reciprocal_rank, aggregation):
     pairs = read_pairs(rows_of_relevance(relevance, [0, 1]), "retrieval", 25)
     targets = ["clip_p10", "mean_rr"]
-    found = performance(pairs.labels.astype(float), pairs, targets, aggregation)
+    found = aggregate(pairs.labels.astype(float), pairs, targets, aggregation)
     assert found[0] == pytest.approx([precision, reciprocal_rank])
     assert found[1] == pytest.approx([0.1, 0.5])
 
 
 def test_expected_reciprocal_rank_by_hand():
     pairs = read_pairs(rows_of_relevance([0, 0]), "retrieval", 25)
-    found = performance(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
+    found = aggregate(np.array([0.5, 0.4]), pairs, ["clip_rr", "clip_p10"], "expected")
     assert found[0] == pytest.approx([0.5 + 0.5 * 0.4 / 2, 0.09])
 
 
@@ -67,7 +67,7 @@ def test_hbpp_is_the_mean_over_images_and_models():
     rows = [{"prompt": "a", "glide_images": [GRAY] * 2, "sdxl_images": [GRAY]}]
     pairs = read_pairs(rows, "generation", 25)
     targets = ["glide_hbpp", "sdxl_hbpp", "mean_hbpp"]
-    found = performance(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
+    found = aggregate(np.array([0.0, 1.0, 1.0]), pairs, targets, "threshold")
     assert found.tolist() == [[0.5, 2.0, 1.25]]
 
 
@@ -203,12 +203,12 @@ def test_a_model_of_another_kind_is_told(tmp_path):
 
 def test_training_without_images_says_where_they_are(tmp_path):
     from pqpp_files.errors import PqppError
-    from pqpp_models.training.data import image_options
+    from pqpp_models.training.data import get_image_options
 
     recipe = SimpleNamespace(dataset="pqpp", subset=None, image_dir=None)
     with pytest.raises(PqppError, match=r"pqpp has no images; .*33\.5 GB, .*https://"):
-        image_options(recipe)
+        get_image_options(recipe)
     recipe.image_dir = "images"
-    assert image_options(recipe) == {"image_dir": "images"}
+    assert get_image_options(recipe) == {"image_dir": "images"}
     # Another's data may hold images of their own.
-    assert image_options(SimpleNamespace(dataset="mine", subset=None, image_dir=None)) == {}
+    assert get_image_options(SimpleNamespace(dataset="mine", subset=None, image_dir=None)) == {}

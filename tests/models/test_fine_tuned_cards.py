@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from huggingface_hub import ModelCard
 
-from pqpp_models.torch_predictor import fine_tuned_card
+from pqpp_models.torch_predictor import render_fine_tuned_card
 
 TRAINING = {
     "repository": "me/mine",
@@ -39,9 +39,9 @@ def predictor(name, details):
 
 def test_figures_of_prompts_that_were_trained_on_are_not_shown():
     data = TRAINING["data"] | {"validation_fitted": 2000}
-    text = fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
+    text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
     assert "trained on the validation split too" in text and "0.375" not in text
     assert not ModelCard(text).data.eval_results
     data = TRAINING["data"] | {"validation_fitted": 3}
-    text = fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
+    text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
     assert "trained on 3 of these prompts too" in text and "| mean | 0.375 | 0.188 |" in text

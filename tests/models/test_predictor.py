@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import TARGETS, Predictor
-from pqpp_models.predict import predict, predicted_columns
+from pqpp_models.predict import predict, predict_columns
 
 MIXED = ["A man riding a wave.", "", "a red cat", " \n\t", "two dogs"]
 KNOWN = [0, 2, 4]
@@ -17,7 +17,7 @@ def test_the_distance_of_a_blank_prompt_is_unknown_and_it_is_not_far():
         assert np.isnan(array[[1, 3]]).all() and np.isfinite(array[KNOWN]).all()
     assert found.out_of_domain.tolist() == [False] * 5
     np.testing.assert_array_equal(found.values, predictor.predict(MIXED, "mean_rr,mean_hbpp"))
-    columns = predicted_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
+    columns = predict_columns(predictor, predictor.read_rows(MIXED), "mean_rr")
     assert (
         columns["mean_rr"][1] is None
         and columns["distance"][1] is None

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pqpp_datasets.target_columns import sort_targets
 from pqpp_models import TARGETS, PredictorError, resolve_targets
-from pqpp_models.targets import scale_targets, target_limits, unscale_targets
+from pqpp_models.targets import get_limits, scale_targets, unscale_targets
 
 
 def test_hbpp_is_scaled_as_in_the_paper():
@@ -23,7 +23,7 @@ def test_unscale_undoes_scale(values):
 def test_targets_of_any_model_and_alignment_are_known():
     names = ("alignment", "mini-dalle_hbpp", "siglip_p5", "mean_rate", "t2v_rating")
     assert resolve_targets(names) == names
-    low, high = target_limits(names, {"t2v_rating": (1, 5)})
+    low, high = get_limits(names, {"t2v_rating": (1, 5)})
     assert low.tolist() == [0, -1, 0, 0, 1] and high.tolist() == [1, 2, 1, 1, 5]
     assert sort_targets(names[::-1]) == (
         *("alignment", "mini-dalle_hbpp", "siglip_p5", "mean_rate", "t2v_rating"),

@@ -7,7 +7,7 @@ from PIL import Image, PngImagePlugin
 
 from pqpp_files.errors import FileError
 from pqpp_models.prompt_file import read_texts
-from pqpp_models.prompt_rows import PromptSource, dataset_rows
+from pqpp_models.prompt_rows import PromptSource, load_dataset_rows
 
 PROMPTS = [f"a cat on {n} mats,\na dog" for n in range(100)]
 LINES = [prompt.replace("\n", " ") for prompt in PROMPTS]
@@ -78,7 +78,7 @@ def test_the_other_columns_of_a_table_stand_beside_its_prompts(tmp_path):
 
 def test_cells_of_several_types_are_texts(tmp_path):
     (path := tmp_path / "a.json").write_text('[{"prompt": "a", "n": 1}, {"prompt": "b", "n": "x"}]')
-    assert dataset_rows(str(path))[0]["n"][:] == ["1", "x"]
+    assert load_dataset_rows(str(path))[0]["n"][:] == ["1", "x"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from readme_renderer import markdown
 
 from pqpp_hub.card import card_names
 from pqpp_hub.space import SDK_VERSION
-from pqpp_models.demo.page import predictor_space
+from pqpp_models.demo.page import build_predictor_space
 
 ROOT = Path(__file__).parents[2]
 LARGEST = 12_000_000  # bytes; the weights of both static builds are 9 MB of them
@@ -188,7 +188,7 @@ def python_of(version):
 def test_a_space_builds_from_its_requirements(archives, tmp_path):
     """As the Hub does: gradio of the card's version, then the file, then the app's imports."""
     requirements = tmp_path / "requirements.txt"
-    requirements.write_bytes(predictor_space("static")["requirements.txt"])
+    requirements.write_bytes(build_predictor_space("static")["requirements.txt"])
     what = (f"gradio=={SDK_VERSION}", "-r", requirements)
     python = made_from_nothing(tmp_path, *what, "--find-links", archives[".whl"].parent)
     page = "from pqpp_models.demo import page; import gradio; print(gradio.__version__)"

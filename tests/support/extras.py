@@ -20,9 +20,6 @@ TRIED = {
     ],
     "ego-networks": [["models", "list"]],
     "select": [["datasets", "select", "captions.txt", "--count", "2", "--embeddings", "e.npy"]],
-    "collection": [
-        ["models", "collection", "build", "captions.txt", "--model", "encoder", "--output", "c"]
-    ],
     "plots": [
         ["bench", "routing", "--dataset", "sample", "--split", "validation", "--predictors",
          "static", "--targets", "glide_hbpp,sdxl_hbpp", "--plot", "curves.png"],

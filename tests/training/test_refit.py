@@ -106,19 +106,19 @@ def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
     below = len(
         Predictor.from_pretrained("static-train").record.rows
     )  # of the network under the head
-    assert record.rows.among(validation.prompts).all() and len(record.rows) == below + 60
+    assert record.rows.contains(validation.prompts).all() and len(record.rows) == below + 60
 
 
 @pytest.mark.realdata
 def test_the_relevant_images_of_both_splits_are_counted(files, real_data, cache):
-    from pqpp_models.text.training.data import fitted_values
+    from pqpp_models.text.training.data import read_fitted_values
 
     folder = str(real_data / "pqpp" / "v1.0")
     one = recipe(
         dataset="pqpp-v1.0", data_dir=folder, targets=["mean_rr"], train_split="train+validation"
     )
     train = one.read(one.train_split)
-    counts = np.exp(fitted_values(one, train)[:, -1])
+    counts = np.exp(read_fitted_values(one, train)[:, -1])
     relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=folder, split="validation")
     expected = [max(len(row["image_ids"]), 1) for row in relevance]
     assert counts[6000:].round().tolist() == expected and max(expected) > 1

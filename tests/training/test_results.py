@@ -116,7 +116,7 @@ def test_early_stopping_keeps_the_best_epoch(script, recipe, monkeypatch):
     recipe.num_train_epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
     metrics = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))  # noqa: E731
-    monkeypatch.setattr(script, "scaled_correlations", metrics)
+    monkeypatch.setattr(script, "correlate_scaled", metrics)
     outcome = script.train(recipe)
     assert (outcome.epochs, outcome.best_epoch) == (4, 2)
     recipe.resume_from_checkpoint = "last"  # which does not go on

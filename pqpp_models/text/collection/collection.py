@@ -18,9 +18,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Arrays, Singles, chunks, prefixed, unit
+from pqpp_models.text.arrays import Arrays, Singles, add_prefix, chunks, unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.reading.words import WordTables, content_words, difficulty_features, to_words
+from pqpp_models.text.reading.words import (
+    WordTables,
+    compute_difficulty,
+    find_content_words,
+    to_words,
+)
 
 SCOPE_SHARES = (0.8, 0.6, 0.4)
 SCOPE_RANKS = (1, 5, 10, 20, 50)
@@ -48,7 +53,7 @@ class Postings:
         keys: one hash a caption of all its words in order, by which a prompt knows itself.
 
     >>> postings = Postings.build(["a red cat", "two cats on a mat", "a dog"])
-    >>> np.expm1(postings.scope(["A cat on a red mat"])[0, :3]).round().tolist()
+    >>> np.expm1(postings.count_scope(["A cat on a red mat"])[0, :3]).round().tolist()
     [0.0, 2.0, 2.0]
     """
 
@@ -71,30 +76,15 @@ class Postings:
         pairs = {
             (zlib.crc32(word.encode()), number)
             for number, words in enumerate(spoken)
-            for word in content_words(words)
+            for word in find_content_words(words)
         }
-        keys = np.array([_key(words) for words in spoken], dtype=np.uint32)
-        return cls._of_pairs(np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2), keys)
-
-    @classmethod
-    def _of_pairs(cls, pairs: NDArray[np.uint32], keys: NDArray[np.uint32]) -> Postings:
-        """Return the postings of sorted pairs of a word and a caption."""
-        words, counts = np.unique(pairs[:, 0], return_counts=True)
+        keys = np.array([_hash_words(words) for words in spoken], dtype=np.uint32)
+        hashes, numbers = np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2).T
+        words, counts = np.unique(hashes, return_counts=True)
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return cls(words, starts, pairs[:, 1].copy(), keys)
+        return cls(words, starts, numbers.copy(), keys)
 
-    def replaced(self, kept: int, others: Postings) -> Postings:
-        """Return the postings of the first captions, with those of others behind them."""
-        first, second = self._pairs(), others._pairs()
-        second[:, 1] += np.uint32(kept)
-        pairs = np.concatenate([first[first[:, 1] < kept], second])
-        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-        return self._of_pairs(pairs, np.concatenate([self.keys[:kept], others.keys]))
-
-    def _pairs(self) -> NDArray[np.uint32]:
-        return np.column_stack([np.repeat(self.words, np.diff(self.starts)), self.captions])
-
-    def scope(self, prompts: Sequence[str]) -> Singles:
+    def count_scope(self, prompts: Sequence[str]) -> Singles:
         """Return how many captions hold all, nearly all or most of each prompt's content words.
 
         Log counts of captions with all content words, with all but one and but two; with a share
@@ -106,8 +96,8 @@ class Postings:
         rows = []
         for prompt in prompts:
             words = to_words(prompt)
-            content = content_words(words)
-            same = np.flatnonzero(self.keys == _key(words))
+            content = find_content_words(words)
+            same = np.flatnonzero(self.keys == _hash_words(words))
             hits = np.zeros(len(self.keys), dtype=np.int16)
             weight = np.zeros(len(self.keys))
             total = 0.0
@@ -138,7 +128,7 @@ class Postings:
         return np.array(rows, dtype=np.float32).reshape(len(prompts), width)
 
 
-def _key(words: Sequence[str]) -> int:
+def _hash_words(words: Sequence[str]) -> int:
     return zlib.crc32(" ".join(words).encode())
 
 
@@ -228,69 +218,42 @@ class Collection:
             layers: where the nearest labelled captions are looked up.
             own: whether the prompts are captions of the collection.
         """
-        blocks = [self.density_features(vectors)]
+        blocks = [self.measure_density(vectors)]
         for layer in layers:
             known = self.vectors[layer][: self.labelled]
-            blocks.append(neighbour_labels(vectors[layer], known, labels))
-        blocks.append(difficulty_features(prompts, self.tables, own))
+            blocks.append(average_labels(vectors[layer], known, labels))
+        blocks.append(compute_difficulty(prompts, self.tables, own))
         if self.postings is not None:
-            blocks.append(self.postings.scope(prompts))
+            blocks.append(self.postings.count_scope(prompts))
             last = vectors[self.last], self.vectors[self.last]
-            blocks.append(coherence_features(*last))
+            blocks.append(measure_coherence(*last))
         return np.concatenate(blocks, axis=1)
 
-    def density_features(self, vectors: Mapping[int, Singles]) -> Singles:
+    def measure_density(self, vectors: Mapping[int, Singles]) -> Singles:
         """Return how densely the labelled captions, and all, lie around prompts in each layer."""
         blocks = []
         for layer, known in self.vectors.items():
             parts = []
             for part in chunks(vectors[layer]):
-                similarity = similarities(part, known)
+                similarity = compute_similarities(part, known)
                 labelled = [similarity[:, : self.labelled]] if self.labelled else []
                 groups = [*labelled, similarity]
-                parts.append(np.concatenate([density(group) for group in groups], axis=1))
+                parts.append(np.concatenate([summarise_density(group) for group in groups], axis=1))
             blocks.append(np.concatenate(parts))
         return np.concatenate(blocks, axis=1)
 
-    def replaced(
-        self, states: Mapping[int, Singles], tables: WordTables, postings: Postings
-    ) -> Collection:
-        """Return a collection with the labelled captions and others behind them.
-
-        Of the others, those whose vector is a labelled one's are left out.
-
-        Args:
-            states: an encoder's outputs for the others, by layer.
-            tables: the counts of their words, which take the place of the old ones.
-            postings: their words.
-        """
-        count = self.labelled
-        labelled = {layer: rows[:count] for layer, rows in self.vectors.items()}
-        added = self.project({layer: states[layer] for layer in labelled})
-        known, rows = labelled[self.last], added[self.last]
-        new = [(part @ known.T).max(axis=1, initial=-1) < SAME for part in chunks(rows)]
-        kept = np.concatenate(new)
-        vectors = {k: np.concatenate([labelled[k], added[k][kept]]) for k in labelled}
-        words = self.postings.replaced(count, postings) if self.postings is not None else None
-        return Collection(vectors, self.means, count, tables, words)
-
-    def tensors(self) -> Arrays:
+    def to_tensors(self) -> Arrays:
         """Return the collection as named arrays; vectors are rounded to sixteen bits."""
-        arrays = word_tensors(self.tables, self.postings)
+        arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
+        arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
             arrays[f"collection.{layer}"] = vectors.astype(np.float16)
             arrays[f"collection.{layer}.mean"] = self.means[layer]
         return arrays
 
 
-def word_tensors(tables: WordTables, postings: Postings | None) -> Arrays:
-    """Return the counts and the postings of words as named arrays."""
-    arrays: Arrays = {"words.counts": tables.counts, "words.pairs": tables.pairs}
-    return arrays | (prefixed("postings.", vars(postings)) if postings is not None else {})
-
-
-def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
-    """Return what `word_tensors` gave, of so many captions.
+def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
+    """Return the counts and the postings that `Collection.tensors` gave, of so many captions.
 
     Raises:
         KeyError, ValueError: an array is missing, or some do not fit each other.
@@ -299,20 +262,20 @@ def words_from_tensors(arrays: Arrays, captions: int) -> tuple[WordTables, Posti
     return tables, Postings(*(arrays[f"postings.{field.name}"] for field in fields(Postings)))
 
 
-def similarities(rows: Singles, known: Singles) -> Singles:
+def compute_similarities(rows: Singles, known: Singles) -> Singles:
     """Return cosines of unit vectors; -1 where a known vector is the row itself."""
     similarity = rows @ known.T
     similarity[similarity >= SAME] = -1
     return similarity
 
 
-def density(similarity: Singles) -> Singles:
+def summarise_density(similarity: Singles) -> Singles:
     """Summarise similarities, one row a prompt, by those of the nearest captions.
 
     The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and logs of
     sums of a growing function of the similarity, for `WIDTHS`.
 
-    >>> density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
+    >>> summarise_density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
     """
     most = min(COUNTED, similarity.shape[1])
@@ -327,11 +290,11 @@ def density(similarity: Singles) -> Singles:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def neighbour_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
+def average_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     """Return the labels, of shape ``(captions, targets)``, of the nearest captions, averaged."""
     blocks = []
     for part in chunks(rows):
-        index, values = _nearest(part, known, max(LABEL_NEIGHBOURS))
+        index, values = _find_nearest(part, known, max(LABEL_NEIGHBOURS))
         means = []
         for k in LABEL_NEIGHBOURS:
             weights = np.exp((values[:, :k] - values[:, :1]) / LABEL_WIDTH)
@@ -341,7 +304,7 @@ def neighbour_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     return np.concatenate(blocks).astype(np.float32)
 
 
-def coherence_features(rows: Singles, known: Singles) -> Singles:
+def measure_coherence(rows: Singles, known: Singles) -> Singles:
     """Return how alike the captions nearest to some prompts are to each other.
 
     For each of `COHERENCE_NEIGHBOURS`, the mean cosine between two of them and the deviation of
@@ -349,13 +312,13 @@ def coherence_features(rows: Singles, known: Singles) -> Singles:
     prompt itself are left out.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
-    >>> features = coherence_features(np.array([[0.6, 0.8, 0.0]], np.float32), known)
+    >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)
     >>> round(3 * float(features[0, 0]), 4)
     1.0
     """
     blocks = []
     for part in chunks(rows, 256):
-        index, values = _nearest(part, known, max(COHERENCE_NEIGHBOURS))
+        index, values = _find_nearest(part, known, max(COHERENCE_NEIGHBOURS))
         # What was left out as the prompt itself has the least value, so it comes last.
         present = np.maximum((values > -1).sum(axis=1), 1)
         # The sum over all pairs is the squared length of the sum of the vectors.
@@ -374,9 +337,9 @@ def coherence_features(rows: Singles, known: Singles) -> Singles:
     return np.concatenate(blocks).astype(np.float32)
 
 
-def _nearest(rows: Singles, known: Singles, most: int) -> tuple[NDArray[np.int64], Singles]:
+def _find_nearest(rows: Singles, known: Singles, most: int) -> tuple[NDArray[np.int64], Singles]:
     """Return numbers and similarities of the nearest captions, the most similar first."""
-    similarity = similarities(rows, known)
+    similarity = compute_similarities(rows, known)
     most = min(most, len(known))
     index = np.argpartition(-similarity, most - 1, axis=1)[:, :most]
     values = np.take_along_axis(similarity, index, axis=1)

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Arrays, Floats, Singles, prefixed, squared_distances
-from pqpp_models.text.collection.collection import Collection, words_from_tensors
+from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, square_distances
+from pqpp_models.text.collection.collection import Collection, read_word_tables
 
 Layers = list[tuple[Singles, Singles]]
 """The weights and biases of a network's linear layers."""
@@ -57,7 +57,7 @@ class KernelRidge:
         """Return the kernel between some rows and the training rows."""
         total = 0.0
         for name, weight in self.weights.items():
-            distance = squared_distances(rows[name], self.points[name])
+            distance = square_distances(rows[name], self.points[name])
             total = total + weight * np.exp(-self.widths[name] * distance)
         return np.asarray(total, dtype=np.float32)
 
@@ -108,28 +108,30 @@ class CollectionModel:
             features = self.collection.features(
                 prompts[start:stop], vectors, self.labels, list(self.inputs)
             )
-            rows = model_rows(vectors, self.features(features), self.inputs)
+            rows = build_model_inputs(vectors, self.features(features), self.inputs)
             averaged = np.mean([network(rows["all"], layers) for layers in self.networks], axis=0)
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
 
-    def tensors(self) -> tuple[dict[str, Any], Arrays]:
+    def to_tensors(self) -> tuple[dict[str, Any], Arrays]:
         """Return the model as a small description and named arrays.
 
         The kernel's points are not stored where they are vectors of the collection anyway.
         """
-        arrays = self.collection.tensors() | {
+        arrays = self.collection.to_tensors() | {
             "labels": self.labels,
             "ridge.points": self.ridge.points["features"].astype(np.float16),
             "ridge.coefficients": self.ridge.coefficients,
             "ridge.offset": self.ridge.offset,
-            **prefixed("features.", vars(self.features)),
+            **add_prefix("features.", vars(self.features)),
         }
         for layer, scaling in self.inputs.items():
-            arrays |= prefixed(f"inputs.{layer}.", vars(scaling))
+            arrays |= add_prefix(f"inputs.{layer}.", vars(scaling))
         for number, layers in enumerate(self.networks):
             for depth, (weight, bias) in enumerate(layers):
-                arrays |= prefixed(f"networks.{number}.{depth}.", {"weight": weight, "bias": bias})
+                arrays |= add_prefix(
+                    f"networks.{number}.{depth}.", {"weight": weight, "bias": bias}
+                )
         description = {
             "captions": self.collection.tables.size,
             "labelled": self.collection.labelled,
@@ -144,7 +146,7 @@ class CollectionModel:
 
     @classmethod
     def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Return the model that `tensors` gave.
+        """Return the model that `to_tensors` gave.
 
         Raises:
             KeyError, TypeError, ValueError: something is missing or does not fit.
@@ -159,7 +161,7 @@ class CollectionModel:
             {layer: arrays[f"collection.{layer}"] for layer in layers},
             {layer: arrays[f"collection.{layer}.mean"] for layer in layers},
             labelled,
-            *words_from_tensors(arrays, description["captions"]),
+            *read_word_tables(arrays, description["captions"]),
         )
         points = {str(layer): collection.vectors[layer][:labelled] for layer in inputs}
         points["features"] = arrays["ridge.points"].astype(np.float32)
@@ -180,7 +182,7 @@ class CollectionModel:
         )
 
 
-def model_rows(
+def build_model_inputs(
     vectors: Mapping[int, Singles], features: Singles, inputs: Mapping[int, Scaling]
 ) -> dict[str, Singles]:
     """Name the inputs of the parts; the kernel has features divided by the root of their number."""

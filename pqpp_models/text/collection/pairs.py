@@ -63,7 +63,7 @@ class PiecePairs:
         built.scaling = Scaling.fit(built.summaries(captions, own=True))
         return built
 
-    def tensors(self) -> Arrays:
+    def to_tensors(self) -> Arrays:
         """Return the tables as named arrays."""
         return {"pieces": self.pieces, "cells": self.cells, **vars(self.scaling)}
 

@@ -83,9 +83,9 @@ def to_counts(text: str) -> tuple[Count, ...]:
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
         if number.value == 1:
             is_digit = text[number.start : number.end] == "1" and _NEXT_WORD.match(text, end)
-            thing = (_thing_after(text, end) or (end, end)) if is_digit else None
+            thing = (_find_thing(text, end) or (end, end)) if is_digit else None
         else:
-            thing = _thing_after(text, end)
+            thing = _find_thing(text, end)
         if thing is not None:
             counts.append(Count(number.value, number.start, end, thing))
     return tuple(counts)
@@ -122,7 +122,7 @@ def _is_name(text: str, number: int, start: int, end: int) -> bool:
     return is_year or is_part or is_title or bool(is_idiom or is_numbered)
 
 
-def _thing_after(text: str, end: int) -> tuple[int, int] | None:
+def _find_thing(text: str, end: int) -> tuple[int, int] | None:
     """Return the place of the first plural of the few words after a number."""
     last = None
     if text.startswith(",", end):
@@ -226,7 +226,7 @@ def with_plain_numbers(text: str) -> list[str]:
             text = text[:start] + ("an" if name[1] in "aeiou" else "a") + text[end:]
     text = _BY_THE_DOZEN.sub("", text)
     match = _MANY.search(text)
-    thing = match and _thing_after(text, match.end())
+    thing = match and _find_thing(text, match.end())
     if match is None or thing is None:
         return [text]
     before, between, after = text[: match.start()], text[match.end() : thing[0]], text[thing[1] :]
@@ -246,17 +246,17 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
     >>> simplify_prompt("a cup left of 2 pens")[-2:]
     ('a cup near two pens', 'a cup left of two pens')
     """
-    return _simplify(_by_each((with_plain_numbers, with_fewer_things), (text,)))
+    return _simplify(_combine((with_plain_numbers, with_fewer_things), (text,)))
 
 
 @lru_cache(1 << 10)
 def _simplify(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return texts whose numbers are lowered with all else lower; many prompts have the same."""
     ways = (with_shorter_texts, with_shorter_lists, with_plain_places, with_usual_colours)
-    return _by_each(ways, texts)
+    return _combine(ways, texts)
 
 
-def _by_each(
+def _combine(
     ways: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
 ) -> tuple[str, ...]:
     for lower in ways:

@@ -29,7 +29,7 @@ from pqpp_backbones.prompt.numbers import NUMBER_WORDS
 from pqpp_backbones.prompt.quoted import QUOTED
 from pqpp_datasets.prompt_text import ENDING
 from pqpp_models.text.reading.language import detect_language
-from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, without_accents
+from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, strip_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
 """How English a prompt must be for its prediction to count at all, and to count in full."""
@@ -148,13 +148,13 @@ class KnownWords:
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
     def _read_words(self, prompt: str) -> WordsRead:
-        share, language = self._share(prompt), None
+        share, language = self._compute_share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
             return WordsRead(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
-            share = max(share, self._share(without_accents(prompt)))
+            share = max(share, self._compute_share(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
         if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
             share = 0.0
@@ -212,7 +212,7 @@ class KnownWords:
 
     def _score_letters(self, word: str) -> float:
         """Return the mean log of the share of each letter of a word after the two before it."""
-        triples = _triples(word)
+        triples = _split_triples(word)
         return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
     def _get_level(self, word: str) -> int:
@@ -221,10 +221,10 @@ class KnownWords:
     def _knows(self, word: str) -> bool:
         """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
         return any(
-            self._get_level(stem) > _ONE_TEXT or any(_in_lexicons(stem)) for stem in _stems(word)
+            self._get_level(stem) > _ONE_TEXT or any(_look_up(stem)) for stem in _to_stems(word)
         )
 
-    def _share(self, prompt: str) -> float:
+    def _compute_share(self, prompt: str) -> float:
         """Return the mean of what `_score_part` gives of the parts of a prompt.
 
         A short word weighs less than a long one, a residue of code more; numbers don't count, in
@@ -260,8 +260,8 @@ class KnownWords:
         level = self._get_level(word)
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
-        stems = [(stem, self._get_level(stem)) for stem in _stems(word)]
-        in_lexicons = {stem: _in_lexicons(stem) for stem, _ in stems}
+        stems = [(stem, self._get_level(stem)) for stem in _to_stems(word)]
+        in_lexicons = {stem: _look_up(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
         else:
@@ -275,13 +275,13 @@ class KnownWords:
                 return max(value, level / _LEVELS)
         return value
 
-    def tensors(self) -> dict[str, NDArray[np.uint8]]:
+    def to_tensors(self) -> dict[str, NDArray[np.uint8]]:
         """Return the arrays by the names of `KNOWN_WORDS_TENSORS`."""
         return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
-        """Return what `tensors` gave; None of a checkpoint that has none.
+        """Return what `to_tensors` gave; None of a checkpoint that has none.
 
         Raises:
             ValueError: the arrays have other types or shapes than those of `KNOWN_WORDS_TENSORS`.
@@ -303,7 +303,7 @@ def repeats(words: Sequence[str]) -> bool:
     return len(words) >= _FEWEST_REPEATED and len(set(words)) <= _MOST_REPEATED * len(words)
 
 
-def _stems(word: str) -> Iterator[str]:
+def _to_stems(word: str) -> Iterator[str]:
     """Yield a word, and what it is without an ending."""
     yield word
     for ending in _ENDINGS:
@@ -335,7 +335,7 @@ def _hash_places(word: str) -> list[int]:
     return [code & _MASK, code >> _BITS & _MASK, code >> 2 * _BITS & _MASK]
 
 
-def _triples(word: str) -> list[tuple[int, int, int]]:
+def _split_triples(word: str) -> list[tuple[int, int, int]]:
     """Return each letter with the two before it, as numbers; an edge stands at either end."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
@@ -346,7 +346,7 @@ def _count_letters(counts: Mapping[str, int]) -> NDArray[np.uint8]:
     seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
     for word, count in counts.items():
         if count > 1:
-            for three in _triples(word):
+            for three in _split_triples(word):
                 seen[three] += 1
     after_one = seen.sum(axis=0)
     after_one /= after_one.sum(axis=1, keepdims=True)
@@ -364,12 +364,12 @@ def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
     """
     bits = np.zeros(size, np.uint8)
     for word in words:
-        bits[[number % size for number in _hashes(word)]] = 1
+        bits[[number % size for number in _hash_word(word)]] = 1
     return np.packbits(bits, bitorder="little")
 
 
 @cache
-def _lexicons() -> list[bytes]:
+def _read_words() -> list[bytes]:
     """Return the words of WordNet and of the web, a byte a bit."""
     files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
     packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
@@ -377,16 +377,16 @@ def _lexicons() -> list[bytes]:
 
 
 @lru_cache(_CACHED)
-def _in_lexicons(word: str) -> tuple[bool, bool]:
+def _look_up(word: str) -> tuple[bool, bool]:
     """Tell whether WordNet has a word, and whether the web has."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
-    hashes = _hashes(word)
-    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _lexicons())
+    hashes = _hash_word(word)
+    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _read_words())
     return wordnet, web
 
 
-def _hashes(word: str) -> tuple[int, ...]:
+def _hash_word(word: str) -> tuple[int, ...]:
     length = 4 * _LEXICON_HASHES
     digest = hashlib.blake2b(word.encode("utf-8"), digest_size=length, person=b"lexicon")
     return struct.unpack(f"<{_LEXICON_HASHES}I", digest.digest())

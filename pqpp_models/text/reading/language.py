@@ -62,13 +62,13 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
     return best if points[best] > english and points[best] >= (1 if is_short else _ENOUGH) else None
 
 
-def language_codes(texts: Sequence[str]) -> tuple[str, ...]:
+def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the codes of ISO 639-1 of the languages that texts are in, the commonest first.
 
     Told is what one in fifty of a thousand texts is in; nothing where that is a language without a
     code here, or none that is known.
 
-    >>> language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
+    >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
     ('en', 'de')
     """
     read = texts[:: -(-len(texts) // _READ)] if texts else ()

@@ -42,7 +42,7 @@ long and with of on in articles ing plural people auxiliaries digits capitals me
 distinct single full_stop
 """
 DIFFICULTY_FEATURES = tuple(_FEATURES.split())
-"""The columns of `difficulty_features`."""
+"""The columns of `compute_difficulty`."""
 
 
 def to_words(prompt: str) -> list[str]:
@@ -54,10 +54,10 @@ def to_words(prompt: str) -> list[str]:
     return _WORD.findall(prompt.lower())
 
 
-def without_accents(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Return a text with plain letters: "café" as "cafe".
 
-    >>> without_accents("Zürich")
+    >>> strip_accents("Zürich")
     'Zurich'
     """
     if text.isascii():
@@ -65,10 +65,10 @@ def without_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
 
 
-def content_words(words: Sequence[str]) -> list[str]:
+def find_content_words(words: Sequence[str]) -> list[str]:
     """Return the distinct words that name something, without a plural's ``s``, in order.
 
-    >>> content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
+    >>> find_content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
     ['dog', 'grass']
     """
     kept = (word for word in words if word not in FUNCTION_WORDS and word not in _NUMBERS)
@@ -113,7 +113,7 @@ class WordTables:
         seen = np.zeros(1 << _PAIR_BITS, dtype=np.uint8)
         size = 0
         for caption in captions:
-            content = content_words(to_words(caption))
+            content = find_content_words(to_words(caption))
             counts[[_hash(word, _TABLE_BITS) for word in content]] += 1
             seen[_pair_keys(content)] = 1
             size += 1
@@ -130,7 +130,7 @@ class WordTables:
         return int((self._seen[_pair_keys(content)] == 0).sum())
 
 
-def difficulty_features(
+def compute_difficulty(
     prompts: Sequence[str], tables: WordTables, own: bool = False
 ) -> NDArray[np.float32]:
     """Return one row of `DIFFICULTY_FEATURES` a prompt.
@@ -138,35 +138,35 @@ def difficulty_features(
     With ``own``, each prompt is a caption of the collection, whose counts leave it out.
 
     >>> tables = WordTables.build(["a cat on a mat"])
-    >>> row = difficulty_features(["Two cats, no dog"], tables)[0]
+    >>> row = compute_difficulty(["Two cats, no dog"], tables)[0]
     >>> dict(zip(DIFFICULTY_FEATURES, row.tolist()))["negation"]
     1.0
     """
-    rows = [_features(prompt, tables, own) for prompt in prompts]
+    rows = [_compute_features(prompt, tables, own) for prompt in prompts]
     return np.array(rows, dtype=np.float32).reshape(len(prompts), len(DIFFICULTY_FEATURES))
 
 
-def kinds_of_prompts(prompts: Sequence[str]) -> NDArray[np.float64]:
+def compute_kinds(prompts: Sequence[str]) -> NDArray[np.float64]:
     """Return what errors depend on, of normalised prompts: shape ``(prompts, 5)``.
 
     Log of the words plus one, words for places, any number, log of the characters plus one, and
     any text to draw.
 
-    >>> kinds_of_prompts(["two cats left of a 'stop' sign"]).round(2).tolist()
+    >>> compute_kinds(["two cats left of a 'stop' sign"]).round(2).tolist()
     [[2.08, 1.0, 1.0, 3.43, 1.0]]
     """
     rows = []
     for prompt in prompts:
         words = to_words(prompt)
-        kinds = (np.log1p(len(words)), _count(words, "place"), bool(_numbers(words)))
+        kinds = (np.log1p(len(words)), _count(words, "place"), bool(_read_numbers(words)))
         rows.append([*kinds, np.log1p(len(prompt)), _has_lettering(prompt, words)])
     return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
 
-def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
+def _compute_features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     words = to_words(prompt)
-    content = content_words(words)
-    n, numbers = len(words), _numbers(words)
+    content = find_content_words(words)
+    n, numbers = len(words), _read_numbers(words)
     rarity = sorted(tables.rarity(content, own).tolist()) if content else [0.0]
     mean, top = sum(rarity) / len(rarity), rarity[-3:]
     spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
@@ -191,7 +191,7 @@ def _features(prompt: str, tables: WordTables, own: bool) -> list[float]:
     ]
 
 
-def _numbers(words: Sequence[str]) -> list[int]:
+def _read_numbers(words: Sequence[str]) -> list[int]:
     named = [_NUMBERS[word] for word in words if word in _NUMBERS and word != "one"]
     return named + [min(int(word), 20) for word in words if word.isascii() and word.isdecimal()]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Floats, Singles, squared_distances, unit
-from pqpp_models.text.reading.words import difficulty_features
+from pqpp_models.text.arrays import Floats, Singles, square_distances, unit
+from pqpp_models.text.reading.words import compute_difficulty
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,7 +61,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     ends = [0]
     for prompt in prompts:
         columns: Counter[int] = Counter()
-        for text, is_word in _pieces(prompt):
+        for text, is_word in _split(prompt):
             code = hash_text(text)
             columns[code % HALF + (0 if is_word else HALF)] += 1 if code >> 31 else -1
         indices.extend(columns)
@@ -72,7 +72,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     return csr_array((data, indices, ends), shape=(len(prompts), 2 * HALF), dtype=np.float32)
 
 
-def _pieces(prompt: str) -> Iterator[tuple[str, bool]]:
+def _split(prompt: str) -> Iterator[tuple[str, bool]]:
     words = find_words(prompt)
     for word in words:
         yield word, True
@@ -137,7 +137,7 @@ class ReadPrompts(NamedTuple):
 
     Attributes:
         points: where they lie in the space of `static`, of length one.
-        words: as `hashed_words` gives them.
+        words: as `hash_words` gives them.
         blocks: the mean vectors of word pieces, the hidden layer, and the features of difficulty.
         pieces: as `count_pieces` gives them.
         sentence: what a sentence encoder makes of them, None without one.
@@ -158,7 +158,7 @@ class ReadPrompts(NamedTuple):
 
     def take(self, rows: Any) -> Self:
         """Return that of some prompts."""
-        return type(self)(*(_map_parts(lambda arrays: arrays[0][rows], part) for part in self))
+        return type(self)(*(_map_arrays(lambda arrays: arrays[0][rows], part) for part in self))
 
 
 def read(
@@ -178,8 +178,8 @@ def read(
     points, *layers = network.represent(prompts)
     return ReadPrompts(
         points,
-        hashed_words(prompts),
-        (*layers, difficulty_features(prompts, network.tables)),
+        hash_words(prompts),
+        (*layers, compute_difficulty(prompts, network.tables)),
         count_pieces(prompts),
         None if sentence_encoder is None else sentence_encoder.embed(prompts),
         None if base is None else network.predict(list(prompts), base)[:, 0],
@@ -193,25 +193,25 @@ def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
     def joined(arrays: Sequence[Any]) -> Any:
         return csr_array(vstack(arrays)) if issparse(arrays[0]) else np.concatenate(arrays)
 
-    return ReadPrompts(*(_map_parts(joined, *parts) for parts in zip(*readings, strict=True)))
+    return ReadPrompts(*(_map_arrays(joined, *parts) for parts in zip(*readings, strict=True)))
 
 
-def _map_parts(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
+def _map_arrays(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
     """Apply a function to the arrays that stand in one place of some readings."""
     if parts[0] is None:
         return None
     if isinstance(parts[0], tuple):
-        return tuple(_map_parts(function, *some) for some in zip(*parts, strict=True))
+        return tuple(_map_arrays(function, *some) for some in zip(*parts, strict=True))
     return function(parts)
 
 
-def hashed_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
+def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
     """Return the words, and the pairs of neighbouring words, of normalised prompts as numbers.
 
     Each adds or subtracts one in a column that its CRC-32 names; a row has length one, or zero
     where a prompt has no word.
 
-    >>> row = hashed_words(["a cat"])[0]
+    >>> row = hash_words(["a cat"])[0]
     >>> int((row != 0).sum()), round(float(row @ row), 6)
     (3, 1.0)
     """
@@ -257,14 +257,14 @@ class Neighbours(NamedTuple):
 
     def score(self, vectors: Singles) -> Floats:
         """Return what it adds to the standardised scores of prompts with such vectors."""
-        return radial_kernel(vectors, self.landmarks, float(self.width[0])) @ self.weights
+        return compute_radial_kernel(vectors, self.landmarks, float(self.width[0])) @ self.weights
 
 
-def radial_kernel(vectors: Singles, landmarks: Singles, width: float) -> Floats:
+def compute_radial_kernel(vectors: Singles, landmarks: Singles, width: float) -> Floats:
     """Return ``exp(-|vector - landmark|² / width)``, shape ``(vectors, landmarks)``.
 
-    >>> radial_kernel(np.array([[0.0], [2.0]]), np.array([[0.0]]), 4.0).round(3).tolist()
+    >>> compute_radial_kernel(np.array([[0.0], [2.0]]), np.array([[0.0]]), 4.0).round(3).tolist()
     [[1.0], [0.368]]
     """
-    squares = squared_distances(vectors.astype(np.float64), landmarks.astype(np.float64))
+    squares = square_distances(vectors.astype(np.float64), landmarks.astype(np.float64))
     return np.exp(-squares / width)

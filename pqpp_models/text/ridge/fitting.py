@@ -28,9 +28,9 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord, find_means
-from pqpp_models.targets import Z90, known_range
+from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
-from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, distance_to_nearest
+from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
 from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
 from pqpp_models.text.ridge.forms import (
     BASE,
@@ -97,7 +97,7 @@ class Head:
 
         Args:
             prompts: the prompts.
-            with_forms: predict by every form, too, as the target ``target_by_form(target, form)``.
+            with_forms: predict by every form, too, as the target ``name_by_form(target, form)``.
 
         Returns:
             The predictor, and by target the form that is kept and its strength.
@@ -106,11 +106,11 @@ class Head:
         blocks = Blocks(reading)
         based = () if self.base is None else (BASE,)
         forms = (None, *blocks.kernels, STACK, *based) if with_forms else (None,)
-        names = [target_by_form(target, form) for form in forms for target in self.limits]
+        names = [name_by_form(target, form) for form in forms for target in self.limits]
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
         points = reading.points
-        parts = [distance_to_nearest(one, points.T, own=True) for one in chunks(points, _CHUNK)]
+        parts = [measure_distance(one, points.T, own=True) for one in chunks(points, _CHUNK)]
         distance = np.concatenate(parts)
         # Targets that are known for the same prompts share their kernels.
         unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
@@ -130,7 +130,7 @@ class Head:
                 of_rows = scored[:, index], known_texts, distance[known]
                 for form in forms:
                     column = _column(blocks, fitted[form or kept], index, *of_rows)
-                    columns[target_by_form(target, form)] = column
+                    columns[name_by_form(target, form)] = column
         by_part = {part: [columns[name][part] for name in names] for part in columns[names[0]]}
         weights = {name: np.stack(by_part[name], axis=1) for name in blocks.kernels}
         calibration = {name: np.array(by_part[name], np.float32) for name in CALIBRATION}
@@ -142,7 +142,7 @@ class Head:
             intercept.astype(np.float32),
             np.rint(reading.points * INT8_SCALE).astype(np.int8),
             {
-                target_by_form(target, form): self.limits[target]
+                name_by_form(target, form): self.limits[target]
                 for form in forms
                 for target in self.limits
             },
@@ -157,10 +157,10 @@ class Head:
         return predictor, choice
 
 
-def target_by_form(target: str, form: str | None) -> str:
+def name_by_form(target: str, form: str | None) -> str:
     """Return what a target is called that is predicted by a form; itself by that which is kept.
 
-    >>> target_by_form("rating", None), target_by_form("rating", "stack")
+    >>> name_by_form("rating", None), name_by_form("rating", "stack")
     ('rating', 'rating by stack')
     """
     return target if form is None else f"{target} by {form}"
@@ -218,7 +218,7 @@ def cross_validate(
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = answer.deviations[:, : len(targets)]
         at_each()
-    start = target_by_form(targets[0], "")
+    start = name_by_form(targets[0], "")
     forms = [name.removeprefix(start) for name in predicted if name.startswith(start)]
     result: dict[str, Any] = {"cross_validation": {}, "forms": {}}
     for column, target in enumerate(targets):
@@ -226,20 +226,20 @@ def cross_validate(
         true = prompts.values[rows, column]
         near = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
         result["cross_validation"][target] = {
-            **coefficients(predicted[target][rows], true),
+            **correlate(predicted[target][rows], true),
             "coverage": round(float(near.mean()), 4) if len(near) else 0.0,
         }
         result["forms"][target] = {
-            form: coefficients(predicted[target_by_form(target, form)][rows], true)["spearman"]
+            form: correlate(predicted[name_by_form(target, form)][rows], true)["spearman"]
             for form in forms
         }
     return result
 
 
-def coefficients(predicted: Floats, true: Floats) -> dict[str, float]:
+def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
     """Return Pearson's, Kendall's and Spearman's; what is all the same ranks nothing, so 0.
 
-    >>> coefficients(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
+    >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0}
     """
     if len(true) < 2:
@@ -329,11 +329,11 @@ def fit(
         )
     if np.isinf(columns).any():
         raise PredictorError("`scores` has infinite values; remove such rows")
-    _, values = _one_row_a_prompt(prompts, columns)
-    ranges = _learnable(names, values, limits or {})
+    _, values = _merge_prompts(prompts, columns)
+    ranges = _select_learnable(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
     names = list(ranges)
-    texts, values = _one_row_a_prompt(prompts, columns)
+    texts, values = _merge_prompts(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _read_encoder(encoder, base)
@@ -347,7 +347,7 @@ def fit(
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # which the network has learned with their scores
-        learned = network.record.rows.among(rows)
+        learned = network.record.rows.contains(rows)
         of_network = {content(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
@@ -397,24 +397,24 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     return network, sentence_encoder
 
 
-def _one_row_a_prompt(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
+def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
     """Return the distinct prompts that have a score, normalised, and the means of their scores."""
     texts = [content(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
-    places = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
-    if len(places) > MOST_PROMPTS:
+    indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
+    if len(indices) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(places)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"
+            f"{len(indices)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"
         )
-    at = [places[texts[row]] for row in rows]
-    total, count = np.zeros((2, len(places), values.shape[1]))
+    at = [indices[texts[row]] for row in rows]
+    total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
     np.add.at(count, at, ~np.isnan(values[rows]))
-    return list(places), np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return list(indices), np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _learnable(
+def _select_learnable(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
     """Return what predictions of each target are kept within; those not to be learned are told."""
@@ -434,7 +434,7 @@ def _learnable(
         else:
             low, high = float(known.min()), float(known.max())
             margin = _MARGIN * (high - low)
-            limits = limits_of.get(target) or known_range(target) or (low - margin, high + margin)
+            limits = limits_of.get(target) or find_range(target) or (low - margin, high + margin)
             if low < limits[0] or high > limits[1]:
                 raise PredictorError(
                     f"target {target!r} has scores from {low:g} to {high:g}, but its range is "

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Floats, Singles, squared_distances
+from pqpp_models.text.arrays import Floats, Singles, square_distances
 from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, get_idf, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
 
@@ -42,7 +42,7 @@ class RidgeFit(NamedTuple):
     left_out: Floats
 
 
-def ridge_with_best_strength(
+def fit_best_ridge(
     rows: Floats, values: Floats, strengths: Sequence[float] = RIDGE_STRENGTHS
 ) -> RidgeFit:
     """Fit ridge regression with an intercept that is not shrunk.
@@ -56,7 +56,7 @@ def ridge_with_best_strength(
         rows: shape ``(rows, columns)``, two rows or more.
         values: shape ``(rows, targets)``.
 
-    >>> fitted = ridge_with_best_strength(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
+    >>> fitted = fit_best_ridge(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
     >>> fitted.slopes.tolist(), fitted.intercept.tolist(), fitted.left_out.ravel().tolist()
     ([[1.0]], [2.0], [5.0, 1.0])
     """
@@ -149,7 +149,7 @@ class Blocks:
             self.kernels[name] = (products * self.scales[name]).astype(np.float32)
         for name, singles in self.vectors.items():  # the width is the landmarks' median distance
             vectors = singles.astype(np.float64)
-            squares = squared_distances(vectors, vectors[self.landmarks])
+            squares = square_distances(vectors, vectors[self.landmarks])
             among = squares[self.landmarks][np.triu_indices(len(self.landmarks), 1)]
             self.widths[name] = max(float(np.median(among)), 1e-6)
             self.kernels[name] = np.exp(-squares / self.widths[name]).astype(np.float32)
@@ -172,7 +172,7 @@ class Blocks:
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
             kept = squares > _LEAST_SQUARE * squares[-1]
             basis = vectors[:, kept] / np.sqrt(squares[kept])
-            ridge = ridge_with_best_strength(kernel[known] @ basis, goals)
+            ridge = fit_best_ridge(kernel[known] @ basis, goals)
             on_landmarks = basis @ ridge.slopes
             weights = {
                 name: on_landmarks

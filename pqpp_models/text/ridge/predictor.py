@@ -19,7 +19,7 @@ from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
-from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, on_grid, prefixed, unprefixed
+from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, to_texts
 from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -122,13 +122,13 @@ class RidgePredictor(CalibratedPredictor):
     @cached_property
     def reference_points(self) -> Floats:
         """The points of training prompts, of length one, one a column."""
-        return on_grid(self.references.T / INT8_SCALE)
+        return to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
         return self.encoder.embed(to_texts(self.read_rows(rows)))
 
-    def raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
+    def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
         reading = read(self.encoder, self.sentence_encoder, prompts, self.base)
         return self.score_reading(reading), reading.points
@@ -169,24 +169,24 @@ class RidgePredictor(CalibratedPredictor):
             "limits": [list(pair) for pair in self.limits.values()],
             "encoder": {**names, **encoder},
         }
-        parts: Tensors = prefixed("pieces.", self.pieces._asdict())
+        parts: Tensors = add_prefix("pieces.", self.pieces._asdict())
         if self.base is not None:
             config[_BASE] = {"target": self.base, "slope": self.base_slope}
         for name, part in self.neighbours.items():
-            parts |= prefixed(f"{name}.", part._asdict())
+            parts |= add_prefix(f"{name}.", part._asdict())
         if self.reads_any_language:
             config[_ANY_LANGUAGE] = True
         if self.sentence_encoder is not None:
             config[_SENTENCE], arrays = self.sentence_encoder.state()
-            parts |= prefixed(f"{_SENTENCE}.", arrays)
+            parts |= add_prefix(f"{_SENTENCE}.", arrays)
         return config, {
             **parts,
             "weights": self.weights,
             "intercept": self.intercept,
             "references": self.references,
-            **prefixed("standard.", vars(self.standardisation)),
-            **prefixed("calibration.", self.calibration),
-            **prefixed("encoder.", tensors),
+            **add_prefix("standard.", vars(self.standardisation)),
+            **add_prefix("calibration.", self.calibration),
+            **add_prefix("encoder.", tensors),
         }
 
     def _files(self) -> dict[str, bytes]:
@@ -206,9 +206,9 @@ class RidgePredictor(CalibratedPredictor):
         Raises:
             ModelError: the configuration or the weights are not those of such a predictor.
         """
-        kind = registry.predictor_class(ENCODER)
-        arrays = unprefixed("encoder.", tensors)
-        encoder = kind.from_checkpoint(folder, config["encoder"], arrays)
+        encoder_class = registry.get_predictor_class(ENCODER)
+        arrays = strip_prefix("encoder.", tensors)
+        encoder = encoder_class.from_checkpoint(folder, config["encoder"], arrays)
         pairs = [(float(low), float(high)) for low, high in config["limits"]]
         has_limits = all(low < high for low, high in pairs)
         if not has_limits or (tensors["standard.deviation"] <= 0).any():
@@ -219,18 +219,18 @@ class RidgePredictor(CalibratedPredictor):
         base = config.get(_BASE) or {}
         sentence = None
         if _SENTENCE in config:
-            arrays = unprefixed(f"{_SENTENCE}.", tensors)
+            arrays = strip_prefix(f"{_SENTENCE}.", tensors)
             sentence = SentenceEncoder.from_checkpoint(folder, config[_SENTENCE], arrays)
         return cls(
             encoder,
-            Standardisation(**unprefixed("standard.", tensors)),
+            Standardisation(**strip_prefix("standard.", tensors)),
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
             dict(zip(check_names(config["targets"]), pairs, strict=True)),
-            Pieces(**unprefixed("pieces.", tensors)),
+            Pieces(**strip_prefix("pieces.", tensors)),
             neighbours={
-                name: Neighbours(**unprefixed(f"{name}.", tensors))
+                name: Neighbours(**strip_prefix(f"{name}.", tensors))
                 for name in _NEIGHBOURS
                 if f"{name}.width" in tensors
             },

@@ -12,7 +12,7 @@ from pqpp_datasets.target_columns import distinct_targets, get_targets
 from pqpp_files.open_input import is_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
-from pqpp_models.prompt_rows import dataset_rows, refuse_parts_of_table
+from pqpp_models.prompt_rows import load_dataset_rows, refuse_parts_of_table
 from pqpp_models.prompts import COLUMN, ID
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -69,7 +69,9 @@ def read_score_table(
         names = _choose_columns(dataset, targets, others)
         columns = {name: table.numbers(name) for name in names}
         return ScoreTable(prompts, table.columns.get(ID), columns, path.name)
-    rows, named = dataset_rows(dataset, subset, split, data_dir, column=column, usual_split="train")
+    rows, named = load_dataset_rows(
+        dataset, subset, split, data_dir, column=column, usual_split="train"
+    )
     declared = get_targets(rows.features)
     names = _choose_columns(dataset, targets, rows.column_names, distinct_targets(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}

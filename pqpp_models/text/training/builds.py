@@ -23,8 +23,8 @@ from pqpp_models.text.arrays import INT8_SCALE, Floats
 from pqpp_models.text.calibration import (
     calibrate_across_sources,
     calibrate_targets,
-    distance_to_nearest,
     join_calibrations,
+    measure_distance,
 )
 from pqpp_models.text.collection.collection import Collection, Postings
 from pqpp_models.text.collection.pairs import PiecePairs
@@ -32,36 +32,30 @@ from pqpp_models.text.judged import compute_facts, compute_lengths
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
-from pqpp_models.text.text_ensemble import TextEnsemblePredictor, tuned_logits
+from pqpp_models.text.text_ensemble import TextEnsemblePredictor, compute_logits
 from pqpp_models.text.training.data import (
     TextData,
-    fewer_words,
-    interval_over_studies,
+    bootstrap_interval,
+    count_fewer_words,
     make_up_prompts,
     read_parti,
-    study_row,
+    score_study,
 )
 from pqpp_models.text.training.pooling import Judged, pool
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
-from pqpp_models.text.training.studies import (
-    ANCHOR,
-    Study,
-    exclude_studies,
-    read_sources,
-    shares,
-)
+from pqpp_models.text.training.studies import ANCHOR, Study, exclude_studies, read_sources, shares
 from pqpp_models.text.training.teacher_student import (
     Fitted,
     StaticModule,
     deepen,
     distil,
-    first_points,
-    first_vectors,
     fit_collection_model,
-    gaussian,
-    relative_ranks,
+    make_first_points,
+    make_first_vectors,
+    rank_relatively,
     space_evenly,
+    to_gaussian,
     tune_on_sources,
     tune_on_targets,
 )
@@ -93,7 +87,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
         *(recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits),
     )
     references = collection.references
-    distance = distance_to_nearest(references.T, references, own=True)
+    distance = measure_distance(references.T, references, own=True)
     left_out = fitted.left_out[:, : len(recipe.targets)]
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
@@ -101,7 +95,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     some = space_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
     base = fitted.model.predict(captions, data.states(some + len(train)))[:, columns]
-    logits = tuned_logits(tuned, data.tokenizer, captions)
+    logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
     calibration["tuned_scale"] = scale.astype(np.float32)
@@ -202,13 +196,13 @@ class StaticBuild:
         asked = np.r_[asked, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
         with number_format(recipe.mixed_precision):
-            logits = tuned_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = gaussian(expit(logits[:, 0]))
-        places = {text: data.size + at for at, text in enumerate(data.judged)}
+            logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
+        goals[asked] = to_gaussian(expit(logits[:, 0]))
+        indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
-            rows = [places[content(prompt)] for prompt in study.prompts]
-            true = gaussian(relative_ranks(study.scores))
+            rows = [indices[content(prompt)] for prompt in study.prompts]
+            true = to_gaussian(rank_relatively(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
@@ -217,9 +211,9 @@ class StaticBuild:
         recipe, data, settings = self.recipe, self.data, self.recipe.student
         states = data.encoded[max(recipe.layers)]
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
-        points = first_points(unit_states, settings.point_size)
+        points = make_first_points(unit_states, settings.point_size)
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
-        pieces = first_vectors(embeddings, settings.piece_size)
+        pieces = make_first_vectors(embeddings, settings.piece_size)
 
         def distil_on(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
             goals = np.column_stack([first, self.labels])[kept]
@@ -255,7 +249,7 @@ class StaticBuild:
         some = space_evenly(0, len(points), _MOST_REFERENCES)
         references = np.round(points[some] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
-        distance = distance_to_nearest(points, columns, own=True)
+        distance = measure_distance(points, columns, own=True)
         left_out = self.teacher.left_out[:, : len(targets)]
         texts = [*data.texts[: data.size], *data.judged]
         names = (*((ALIGNMENT,) if data.studies else ()), *targets)
@@ -280,7 +274,7 @@ class StaticBuild:
         return predictor
 
 
-def judged_facts(predictor: StaticPredictor, study: Study) -> Judged:
+def read_study_facts(predictor: StaticPredictor, study: Study) -> Judged:
     """Return the prompts of a study as numbers, by a predictor's network and reader.
 
     They are `compute_facts` the prompts, and whether these are plain English.
@@ -291,7 +285,7 @@ def judged_facts(predictor: StaticPredictor, study: Study) -> Judged:
     scores, _, vectors, _ = predictor.network.layers(encoded)
     blocks = compute_facts(texts, vectors, scores, predictor.tables)
     blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weights(texts)]))
-    return Judged(blocks, compute_lengths(texts), gaussian(relative_ranks(study.scores)))
+    return Judged(blocks, compute_lengths(texts), to_gaussian(rank_relatively(study.scores)))
 
 
 def predict_each_left_out(
@@ -307,19 +301,19 @@ def predict_each_left_out(
         The predictions, and how they order each study's prompts.
     """
     base, predicted, rows = StaticPredictor.from_shipped("static-train"), {}, {}
-    judged = {name: judged_facts(base, study) for name, study in sources.items()}
+    judged = {name: read_study_facts(base, study) for name, study in sources.items()}
     for name in names or sources:
         others = {}
         for other, study in exclude_studies(sources, [name]).items():
             kept = set(study.prompts)
-            places = [at for at, one in enumerate(sources[other].prompts) if one in kept]
-            others[other] = judged[other].take(places)
+            indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
+            others[other] = judged[other].take(indices)
         scores = pool(others or judged)(judged[name].facts, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
-        with_words = -np.corrcoef(values, fewer_words(sources[name].prompts))[0, 1]
-        row = study_row(sources[name], values)
+        with_words = -np.corrcoef(values, count_fewer_words(sources[name].prompts))[0, 1]
+        row = score_study(sources[name], values)
         predicted[name], rows[name] = values, row | {"with words": round(float(with_words), 4)}
     return predicted, rows
 
@@ -327,7 +321,7 @@ def predict_each_left_out(
 def leave_each_study_out(recipe: StaticRecipe) -> dict[str, Any]:
     """Tell how models of the other studies order each study's prompts."""
     rows = predict_each_left_out(read_sources(recipe.sources_dir), recipe.without)[1]
-    interval = interval_over_studies([row["spearman"] for row in rows.values()], recipe.seed)
+    interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
 
 
@@ -342,7 +336,7 @@ def learn_alignment(
     Returns:
         The rows of these predictions, by study.
     """
-    judged = {name: judged_facts(predictor, study) for name, study in sources.items()}
+    judged = {name: read_study_facts(predictor, study) for name, study in sources.items()}
     predictor.judged = pool(judged)
     # What is asked for costs more than studies tell, few of which ask for much.
     predictor.judged.slopes[_ASKED] -= _ASKING_COST * predictor.judged.deviation[_ASKED]
@@ -353,7 +347,7 @@ def learn_alignment(
         level[ANCHOR] = shares(recipe.sources_dir, sources[ANCHOR].prompts)
     else:
         name, study = next(iter(sources.items()))
-        level[name] = relative_ranks(study.scores)
+        level[name] = rank_relatively(study.scores)
     units = calibrate_across_sources(
         np.concatenate([left_out[name] for name in sources]),
         np.concatenate([study.scores for study in sources.values()]),

@@ -23,10 +23,9 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
-from pqpp_models.text.collection.encoded import distinct
 from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
-from pqpp_models.text.training.studies import Study, read_sources, within_groups
+from pqpp_models.text.training.studies import Study, correlate_in_groups, read_sources
 from pqpp_models.training.data import Rows, correlations
 
 FEWER_WORDS = "fewer words"
@@ -67,16 +66,16 @@ def score_table(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict
     return {name: [_round(scores[key]) for key in pair] for name, pair in pairs.items()}
 
 
-def fewer_words(prompts: Sequence[str]) -> Floats:
+def count_fewer_words(prompts: Sequence[str]) -> Floats:
     """Return the baseline: minus the number of words.
 
-    >>> fewer_words(["a cat", "two cats on a mat"]).tolist()
+    >>> count_fewer_words(["a cat", "two cats on a mat"]).tolist()
     [-2.0, -5.0]
     """
     return -np.array([len(to_words(prompt)) for prompt in prompts], dtype=np.float64)
 
 
-def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
+def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
     """Return what predictions score on a study that was not learned.
 
     Args:
@@ -100,13 +99,13 @@ def study_row(study: Study, predicted: Floats) -> dict[str, Any]:
         "interval": [_round(report["ci_low"]), _round(report["ci_high"])],
     }
     if study.groups is not None:
-        within = within_groups(predicted, np.array(study.scores), np.array(study.groups))
+        within = correlate_in_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _round(float(np.mean(within))) if within else None
-    return row | {FEWER_WORDS: coefficient(fewer_words(prompts))}
+    return row | {FEWER_WORDS: coefficient(count_fewer_words(prompts))}
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the rows of `study_row` as a table, with the means over the studies.
+    """Return the rows of `score_study` as a table, with the means over the studies.
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
@@ -122,10 +121,10 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
     return table.to_string(formatters={"prompts": "{:.0f}".format}, float_format="%.3f")
 
 
-def interval_over_studies(coefficients: Sequence[float], seed: int) -> list[float]:
+def bootstrap_interval(coefficients: Sequence[float], seed: int) -> list[float]:
     """Return a 95 % interval of the mean of studies' coefficients, by a bootstrap of the studies.
 
-    >>> interval_over_studies([0.25, 0.25], seed=0)
+    >>> bootstrap_interval([0.25, 0.25], seed=0)
     [0.25, 0.25]
     """
     drawn = np.random.default_rng(seed).choice(coefficients, (10_000, len(coefficients)))
@@ -141,7 +140,7 @@ class TextData:
 
     Args:
         recipe: what is asked for.
-        kind: the name of the predictors that are trained.
+        predictor_type: the name of the predictors that are trained.
         learns_studies: whether the studies of `alignment` are needed, also where no folder is
             named.
 
@@ -156,11 +155,13 @@ class TextData:
 
     texts: list[str]
 
-    def __init__(self, recipe: TextRecipe, kind: str, learns_studies: bool = False) -> None:
+    def __init__(
+        self, recipe: TextRecipe, predictor_type: str, learns_studies: bool = False
+    ) -> None:
         splits = recipe.train_split, recipe.validation_split
         self.train, self.validation = (recipe.read(split) for split in splits)
-        self.scores_on_train = recipe.scores_on_train(kind, self.train, self.validation)
-        self.goals = fitted_values(recipe, self.train)
+        self.scores_on_train = recipe.scores_on_train(predictor_type, self.train, self.validation)
+        self.goals = read_fitted_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
         self.captions = [content(text) for text in read_captions(recipe.captions, known)]
@@ -168,7 +169,7 @@ class TextData:
         self.sources = read_sources(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
-        model_class = registry.predictor_class("bert").model_class()
+        model_class = registry.get_predictor_class("bert").model_class()
         self.new_model = partial(model_class.from_backbone, recipe.model)
         self.recipe = recipe
 
@@ -193,7 +194,7 @@ class TextData:
         """
         validation = self.validation
         assert predictor.record.rows is not None
-        learned = int(predictor.record.rows.among(validation.as_table).sum())
+        learned = int(predictor.record.rows.contains(validation.as_table).sum())
         if learned < len(validation):  # a study may share rows
             scores = evaluate_calibrated(
                 predictor, validation.prompts, validation.targets, self.recipe.targets
@@ -202,14 +203,14 @@ class TextData:
             scores = self.scores_on_train
         scores = scores | ({"fitted_rows": learned} if learned else {})
         rows = {
-            name: study_row(study, predictor.predict(study.prompts, target)[:, 0])
+            name: score_study(study, predictor.predict(study.prompts, target)[:, 0])
             for name, study in studies.items()
         }
         rows = predictor.details.get("evaluation", {}).get("studies", rows)
         return {**scores, **({"studies": rows} if rows else {})}
 
 
-def fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
+def read_fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
     """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
     from datasets import load_dataset
 
@@ -230,7 +231,27 @@ def read_captions(path: str, known: Iterable[str]) -> list[str]:
         path: a text file with one on each line, or any table with a column ``caption``.
         known: prompts that are left out.
     """
-    return distinct(read_table(path, ["caption"], plain="caption").texts("caption"), known)
+    return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), known)
+
+
+def drop_duplicates(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Return the captions with words, once each, in order; none that says what a known text says.
+
+    Raises:
+        PredictorError: there is none.
+
+    >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], known=["A bird!"])
+    ['A cat.', 'Two dogs']
+    """
+    said = {tuple(to_words(text)) for text in known}
+    kept: dict[tuple[str, ...], str] = {}
+    for caption in captions:
+        words = tuple(to_words(caption))
+        if words and words not in said:
+            kept.setdefault(words, caption)
+    if not kept:
+        raise PredictorError("no caption with words; give a file with one caption per line or row")
+    return list(kept.values())
 
 
 def read_parti(path: str) -> list[str]:

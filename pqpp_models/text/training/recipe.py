@@ -78,9 +78,9 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         folder = Path(self.model)
         return folder.resolve().name if folder.is_dir() else self.model
 
-    def check_output(self, kind: str) -> None:
+    def check_output(self, predictor_type: str) -> None:
         """Check, before the training, that the predictor may be saved in the output folder."""
-        check_checkpoint_folder(self.output_dir, kind)
+        check_checkpoint_folder(self.output_dir, predictor_type)
         refuse_finished(Path(self.output_dir), self)
 
     def read(self, split: str) -> Rows:
@@ -92,11 +92,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
-    def scores_on_train(self, kind: str, train: Rows, validation: Rows) -> dict[str, Any]:
+    def scores_on_train(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
         """Return what the build scores that was fitted on train alone, nothing if none is named.
 
         Args:
-            kind: the name of the predictors that are trained.
+            predictor_type: the name of the predictors that are trained.
             train: what is trained on.
             validation: what that build was scored on.
 
@@ -106,7 +106,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         """
         if self.train_only is None:
             return {}
-        if not FittedRows.from_rows(train.as_table).among(validation.as_table).all():
+        if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
                 f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
                 f"{self.validation_split} out; leave it out, or write `train_split`: "
@@ -118,11 +118,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         is_scored = isinstance(scores, dict) and "validation" in scores
         has_learned = is_scored and "fitted_rows" in scores
         if rows is not None:
-            has_learned |= bool(rows.among(validation.as_table).any())
-        if config["predictor_type"] != kind or not is_scored or has_learned:
+            has_learned |= bool(rows.contains(validation.as_table).any())
+        if config["predictor_type"] != predictor_type or not is_scored or has_learned:
             raise PqppError(
-                f"`train_only`: {folder / CONFIG} is not a {kind!r} evaluated on held-out rows; "
-                "name the build fitted on train only"
+                f"`train_only`: {folder / CONFIG} is not a {predictor_type!r} evaluated on "
+                "held-out rows; name the build fitted on train only"
             )
         return {**scores, "fitted_on": "train"}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_models.predict import main_targets
+from pqpp_models.predict import choose_main_targets
 
 FREELY_WRITTEN = ("agiqa", "genai", "t2v", "drawbench")
 """The studies whose prompts people wrote."""
@@ -25,7 +25,7 @@ def make_reference(
         captions: Real ones.
         people: By study, prompts that people wrote.
     """
-    target = main_targets(predictor)[0]
+    target = choose_main_targets(predictor)[0]
 
     def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
         """Return 101 quantiles, each kind weighing the same."""

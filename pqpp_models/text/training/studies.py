@@ -55,7 +55,7 @@ class Study:
     groups: Sequence[str] | None = None
 
 
-def gimbrr_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
+def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
     """Return GIMBRR's prompts with the share of models whose image matched.
 
     The tasks called `Controlled ...` are left out, as in the paper's overall rates.
@@ -96,12 +96,12 @@ def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     return np.array([np.mean(np.array(ratings[normalise(p)]) >= _MATCHES) for p in prompts])
 
 
-def within_groups(
+def correlate_in_groups(
     predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
 ) -> list[float]:
     """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
 
-    >>> rho = within_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
+    >>> rho = correlate_in_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
     >>> [round(one, 6) for one in rho]
     [1.0]
     """
@@ -117,12 +117,12 @@ def within_groups(
     return coefficients
 
 
-def prompt_effects(
+def centre_by_generator(
     prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
 ) -> Scores:
     """Yield prompts with scores in deviations from the mean of the generator that drew them.
 
-    >>> list(prompt_effects(["a cat", "a dog", "a hat"], ["old", "old", "new"], [1.0, 2.0, 5.0]))
+    >>> list(centre_by_generator(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
     [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
     """
     names, values = np.asarray(generators), np.asarray(scores, np.float64)
@@ -131,20 +131,20 @@ def prompt_effects(
         yield prompt, float((value - drawn.mean()) / (drawn.std() or 1.0))
 
 
-def _votes(rows: Any) -> Scores:
+def _read_votes(rows: Any) -> Scores:
     return ((row["prompt"], vote) for row in rows for vote in row["labels"] if vote != -1)
 
 
-def _ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
+def _read_ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
     return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
 
 
-def _matches(annotations: Any) -> Scores:
-    rates = gimbrr_match_rates(annotations)
+def _read_matches(annotations: Any) -> Scores:
+    rates = compute_match_rates(annotations)
     return zip(rates.prompts, rates.scores, rates.groups or (), strict=True)
 
 
-def _drawn(splits: Any) -> Scores:
+def _read_drawbench(splits: Any) -> Scores:
     rows = (row for name in ("train", "validation") for row in splits[name])  # test is held out
     return ((row["prompt"], row["mean_hbpp"]) for row in rows if row["source"] == "drawbench")
 
@@ -156,12 +156,12 @@ _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
         "train",
         lambda rows: ((r["prompt"], r["mos_align"]) for r in rows if r["model"] != _TOO_WEAK),
     ),
-    "tia2_composition": ("tia2", "composition", _votes),
-    "tia2_counting": ("tia2", "counting", _votes),
-    "gimbrr": ("gimbrr-annotations", None, _matches),
-    "genai": ("genai", "train", _ratings),
-    "t2v": ("t2v", "train", lambda rows: _ratings(rows, _ELSEWHERE)),
-    "drawbench": ("pqpp", None, _drawn),
+    "tia2_composition": ("tia2", "composition", _read_votes),
+    "tia2_counting": ("tia2", "counting", _read_votes),
+    "gimbrr": ("gimbrr-annotations", None, _read_matches),
+    "genai": ("genai", "train", _read_ratings),
+    "t2v": ("t2v", "train", lambda rows: _read_ratings(rows, _ELSEWHERE)),
+    "drawbench": ("pqpp", None, _read_drawbench),
 }
 
 # Files of `ratings`, and the column of their scores. AIGIQA-20K's opinions mix quality with
@@ -235,7 +235,7 @@ def _read_file(name: str, data_dir: str) -> Study:
     try:
         table = read_table(path, ["prompt", "model", score])
         prompts, generators = table.texts("prompt"), table.texts("model")
-        return _distinct(prompt_effects(prompts, generators, table.numbers(score)))
+        return _distinct(centre_by_generator(prompts, generators, table.numbers(score)))
     except FileError as error:
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
 

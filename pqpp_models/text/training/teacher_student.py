@@ -41,7 +41,7 @@ from pqpp_models.text.collection.model import (
     KernelRidge,
     Layers,
     Scaling,
-    model_rows,
+    build_model_inputs,
 )
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.static import DEEPER, LINEAR, PAIRED, StaticNetwork, quantise
@@ -72,7 +72,7 @@ def descend(
         parameters: what of it is trained, as optimizers take it.
         loss_of: the loss of a batch.
         batches_of: the batches of an epoch; 0 is the first.
-        factor: of the learning rate at a step, like `warm_up_and_decay`.
+        factor: of the learning rate at a step, like `make_schedule`.
         settings: with ``epochs``, ``learning_rate``, the highest, and ``weight_decay``.
         option: what a recipe calls the learning rate, told where the training diverges.
         bar: the name of a progress bar; none if left out.
@@ -106,7 +106,7 @@ def descend(
     model.eval()
 
 
-def warm_up_and_decay(steps: int, share: float = 0.1) -> Callable[[int], float]:
+def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
     """Return a learning rate factor: up over a share of the steps, then down to zero."""
 
     def factor(step: int) -> float:
@@ -115,7 +115,7 @@ def warm_up_and_decay(steps: int, share: float = 0.1) -> Callable[[int], float]:
     return factor
 
 
-def batches_of_like_length(
+def cut_batches(
     lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
 ) -> list[NDArray[np.int64]]:
     """Cut shuffled rows into batches, in random order; ``pool`` batches are sorted together."""
@@ -164,7 +164,7 @@ def fine_tune(
 
     def make_batches(epoch: int) -> list[NDArray[np.int64]]:
         own = lengths[rows[epoch]]
-        batches = batches_of_like_length(own, settings.batch_size, _POOL, random)
+        batches = cut_batches(own, settings.batch_size, _POOL, random)
         return [rows[epoch][batch] for batch in batches]
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
@@ -172,7 +172,7 @@ def fine_tune(
         with number_format(settings.mixed_precision):
             return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
 
-    factor = warm_up_and_decay(sum(-(-len(some) // settings.batch_size) for some in rows))
+    factor = make_schedule(sum(-(-len(some) // settings.batch_size) for some in rows))
     option = f"{name}.learning_rate"
     descend(model, groups, compute_loss, make_batches, factor, settings, option, name)
     return model
@@ -241,7 +241,7 @@ def tune_on_sources(
         for layer in layers[len(layers) - settings.trained_layers :]:
             layer.requires_grad_(True)
     prompts = [content(prompt) for source in sources.values() for prompt in source.prompts]
-    ranks = [relative_ranks(source.scores) for source in sources.values()]
+    ranks = [rank_relatively(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
     ends = np.cumsum([len(some) for some in ranks])
 
@@ -252,19 +252,19 @@ def tune_on_sources(
     return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", choose)
 
 
-def relative_ranks(scores: Sequence[float] | Floats) -> Floats:
+def rank_relatively(scores: Sequence[float] | Floats) -> Floats:
     """Return the ranks of some scores as shares of them, between 0 and 1; ties share theirs.
 
-    >>> relative_ranks([3.0, 1.0, 3.0, 9.0]).tolist()
+    >>> rank_relatively([3.0, 1.0, 3.0, 9.0]).tolist()
     [0.5, 0.125, 0.5, 0.875]
     """
     return (rankdata(scores, axis=0) - 0.5) / len(scores)
 
 
-def gaussian(shares: Floats) -> Floats:
+def to_gaussian(shares: Floats) -> Floats:
     """Return the normal quantiles of shares; those next to 0 and 1 stay within 3.
 
-    >>> gaussian(np.array([0.5, 1.0])).tolist()
+    >>> to_gaussian(np.array([0.5, 1.0])).tolist()
     [0.0, 3.0]
     """
     return np.clip(ndtri(shares), -3, 3)
@@ -311,14 +311,14 @@ def fit_collection_model(
         seed: of the networks and of their parts of the rows.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
-    ranks = ndtri(relative_ranks(targets))
+    ranks = ndtri(rank_relatively(targets))
     goals = settings.rank_share * ranks + (1 - settings.rank_share) * standard
     labels = standard.astype(np.float32)
     vectors = {layer: rows[: len(prompts)] for layer, rows in collection.vectors.items()}
     raw = collection.features(prompts, vectors, labels, settings.kernel_layers, own=True)
     features = Scaling.fit(raw)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
-    rows = model_rows(vectors, features(raw), inputs)
+    rows = build_model_inputs(vectors, features(raw), inputs)
     ridge, ridge_left_out = fit_ridge(rows, goals, settings)
     networks, left_out = fit_networks(rows["all"], goals, settings, seed)
     model = CollectionModel(collection, labels, features, inputs, ridge, networks)
@@ -379,7 +379,7 @@ def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int
         model.parameters(),
         lambda batch: nn.functional.mse_loss(model(inputs[batch]), wanted[batch]),
         lambda epoch: torch.randperm(len(rows)).chunk(batches),
-        warm_up_and_decay(settings.epochs * batches),
+        make_schedule(settings.epochs * batches),
         settings,
         "learning_rate of the networks",
         largest_gradient=None,
@@ -430,7 +430,7 @@ class StaticModule(nn.Module):
         return StaticNetwork(codes, scales, weights)
 
 
-def first_vectors(embeddings: Singles, size: int) -> torch.Tensor:
+def make_first_vectors(embeddings: Singles, size: int) -> torch.Tensor:
     """Return the principal components of a transformer's word embeddings, to begin with."""
     centred = embeddings - embeddings.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
@@ -438,7 +438,7 @@ def first_vectors(embeddings: Singles, size: int) -> torch.Tensor:
     return torch.from_numpy((0.3 * vectors / vectors.std()).astype(np.float32))
 
 
-def first_points(vectors: Singles, size: int) -> Singles:
+def make_first_points(vectors: Singles, size: int) -> Singles:
     """Return unit vectors in fewer dimensions that keep the similarities as well as they can."""
     _, directions = np.linalg.eigh(vectors.T @ vectors)
     return unit(vectors @ directions[:, ::-1][:, :size])
@@ -468,7 +468,7 @@ def distil(
     random = np.random.default_rng(seed)
     model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
     wanted = torch.from_numpy(goals.astype(np.float32))
-    places = torch.from_numpy(points)
+    goal_points = torch.from_numpy(points)
     # What errors of each score are multiplied by; 0 where no goal is known.
     known_goals = [column[~np.isnan(column)] for column in goals.T]
     spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known_goals])
@@ -481,7 +481,7 @@ def distil(
             scores, at = model(**as_batch([encoded[i] for i in batch], 0))
         known = ~torch.isnan(wanted[batch])
         error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
-        nearness = nn.functional.cosine_similarity(at.float(), places[batch], dim=1).mean()
+        nearness = nn.functional.cosine_similarity(at.float(), goal_points[batch], dim=1).mean()
         return error.square().sum() / known.sum() + settings.point_weight * (1 - nearness)
 
     parameters = [
@@ -493,8 +493,8 @@ def distil(
         model,
         parameters,
         compute_loss,
-        lambda epoch: batches_of_like_length(lengths, settings.batch_size, _STUDENT_POOL, random),
-        warm_up_and_decay(steps, 0.05),
+        lambda epoch: cut_batches(lengths, settings.batch_size, _STUDENT_POOL, random),
+        make_schedule(steps, 0.05),
         settings,
         "learning_rate of the student",
         "distilling",
@@ -541,7 +541,7 @@ def deepen(
         model.parameters(),
         lambda rows: ((model(inputs[rows]) - missing[rows]) / spread).square().mean(),
         lambda epoch: torch.randperm(len(hidden)).chunk(batches),
-        warm_up_and_decay(settings.epochs * batches, 0.05),
+        make_schedule(settings.epochs * batches, 0.05),
         settings,
         "learning_rate of the student",
         "deepening",

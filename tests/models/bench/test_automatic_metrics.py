@@ -8,9 +8,14 @@ import pytest
 from scipy import stats
 
 from pqpp_models import PredictorError
-from pqpp_models.bench.given import values_by_prompt
-from pqpp_models.bench.protocol import Cell, Predictions, evaluate_predictions, experiment_cells
-from pqpp_models.bench.run import automatic_cells, get_target
+from pqpp_models.bench.given import join_by_prompt
+from pqpp_models.bench.protocol import (
+    Cell,
+    Predictions,
+    evaluate_predictions,
+    list_experiment_cells,
+)
+from pqpp_models.bench.run import get_target, list_automatic_cells
 from pqpp_models.bench.split import Split
 
 
@@ -33,7 +38,7 @@ def test_names_of_metrics_tell_their_target(column, target):
 
 def test_named_pairs_win_and_targets_choose():
     columns = ["sdxl_hpsv2", "score", "clip_rr"]
-    cells = automatic_cells(columns, {"score": "mean_hbpp"}, ["sdxl_hbpp", "mean_hbpp"])
+    cells = list_automatic_cells(columns, {"score": "mean_hbpp"}, ["sdxl_hbpp", "mean_hbpp"])
     assert [(cell.target, cell.predicted) for cell in cells] == [
         ("sdxl_hpsv2", "sdxl_hbpp"),
         ("score", "mean_hbpp"),
@@ -43,9 +48,9 @@ def test_named_pairs_win_and_targets_choose():
 def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
     table = {"prompt_id": ["b", "a", "b", "a"], "prompt": list("wxyz"), "m": [1, 2, 4, math.nan]}
     rows = {"prompt_id": ["a", "b", "c"], "prompt": ["x", "y", "z"]}
-    assert values_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
+    assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
     del table["prompt_id"]
-    assert values_by_prompt(table, rows, ["m"]) == {"m": [2.0, 4.0, None]}
+    assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 4.0, None]}
 
 
 def test_people_are_compared_on_prompts_that_have_both():
@@ -63,12 +68,14 @@ def test_people_are_compared_on_prompts_that_have_both():
 
 
 def test_the_table_of_another_source():
-    cells = experiment_cells("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
+    cells = list_experiment_cells("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
     assert [(cell.target, cell.source) for cell in cells] == [("mean_hbpp", "drawbench")]
-    other = experiment_cells("cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench")
+    other = list_experiment_cells(
+        "cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench"
+    )
     assert [cell.source for cell in other] == ["mscoco"]
     with pytest.raises(PredictorError, match="no source besides mscoco"):
-        experiment_cells("cross-dataset", ["mean_rr"], ["mscoco"])
+        list_experiment_cells("cross-dataset", ["mean_rr"], ["mscoco"])
 
 
 @pytest.fixture

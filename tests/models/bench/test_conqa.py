@@ -7,7 +7,7 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
-from pqpp_models.bench.conqa import KINDS, bench_runs
+from pqpp_models.bench.conqa import QUERY_TYPES, bench_runs
 from pqpp_models.errors import PredictorError
 
 
@@ -50,10 +50,10 @@ def test_a_run_of_other_queries_is_refused():
 @pytest.mark.realdata
 def test_means_are_those_of_pytrec_eval(real_data):
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    queries = {k: load_benchmark("conqa", data_dir=str(real_data), split=k) for k in KINDS}
+    queries = {k: load_benchmark("conqa", data_dir=str(real_data), split=k) for k in QUERY_TYPES}
     rng = np.random.default_rng(0)
     run, qrels = {}, {}
-    for kind in KINDS:
+    for kind in QUERY_TYPES:
         for row in queries[kind]:
             found = row["judgments"]
             images = [str(one) for one in found["image_id"]]
@@ -64,7 +64,7 @@ def test_means_are_those_of_pytrec_eval(real_data):
     measures = {"nDCG": "ndcg", "R-precision": "Rprec"}
     measures |= {"average precision": "map", "Recall@5": "success_5"}
     peer = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg", "Rprec", "map", "success"}).evaluate(run)
-    for kind, row in zip(KINDS, table.rows, strict=True):
+    for kind, row in zip(QUERY_TYPES, table.rows, strict=True):
         ids = [str(one["query_id"]) for one in queries[kind] if 1 in one["judgments"]["label"]]
         assert row["queries"] == f"{kind}, {len(ids)}"
         for measure, name in measures.items():

@@ -14,7 +14,7 @@ import pqpp
 from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import PredictorError
-from pqpp_models.bench.given import named_predictor
+from pqpp_models.bench.given import load_any_predictor
 
 PROMPTS = ["a cat", "two dogs in the rain", "a man riding a wave", "red", "seven blue boats at sea"]
 
@@ -57,7 +57,7 @@ def test_pickles_are_refused(tmp_path):
     for ending in ("pkl", "joblib", "skops"):
         (tmp_path / f"mine.{ending}").write_bytes(pickle.dumps(Trap()))
         with pytest.raises(PredictorError, match="pickles"):
-            named_predictor(str(tmp_path / f"mine.{ending}")).predict(PROMPTS)
+            load_any_predictor(str(tmp_path / f"mine.{ending}")).predict(PROMPTS)
     assert not (tmp_path / "ran").exists()
 
 
@@ -68,9 +68,9 @@ def test_a_text_classifier_with_one_label(tmp_path):
     model = BertForSequenceClassification.from_pretrained(tmp_path / "one").eval()
     with torch.no_grad():
         expected = [model(**tokenizer(p, return_tensors="pt")).logits.item() for p in PROMPTS]
-    found = named_predictor(str(tmp_path / "one")).predict(PROMPTS)
+    found = load_any_predictor(str(tmp_path / "one")).predict(PROMPTS)
     np.testing.assert_allclose(found[:, 0], expected, atol=1e-6)
     assert np.ptp(expected) > 1e-5
     save_classifier(tmp_path / "three", 3)
     with pytest.raises(PredictorError, match="has 3 labels"):
-        named_predictor(str(tmp_path / "three"))
+        load_any_predictor(str(tmp_path / "three"))

@@ -8,9 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
 from pqpp_models.bench.split import Split
-from pqpp_models.bench.tables import latex_tables
+from pqpp_models.bench.tables import format_latex
 from pqpp_models.targets import TARGETS
 
 PAGE = r"""\documentclass{article}
@@ -64,8 +64,8 @@ HOSTILE = r"50%_off & #1 {x} ~^ \input{secret} $y$"
     ],
 )
 def test_a_table_a_task_fits_a_page(names, targets, published, tables, tmp_path):
-    beside = published_results() if published else ()
-    text = latex_tables(made(names, targets, fitted=names[:1]), beside)
+    beside = read_published() if published else ()
+    text = format_latex(made(names, targets, fitted=names[:1]), beside)
     pages, log = typeset(text, tmp_path)
     assert pages <= text.count(r"\begin{table}") == tables  # small ones share a page
     assert "Overfull" not in log and "Float too large" not in log
@@ -73,7 +73,7 @@ def test_a_table_a_task_fits_a_page(names, targets, published, tables, tmp_path)
 
 def test_names_that_begin_like_options_are_only_names(tmp_path):
     names = ["first", "[99cm] far", "*starred", "a<b>|c", "a\x00b\x1b[31m\u202e"]
-    text = latex_tables(made(names, ["price"]))
+    text = format_latex(made(names, ["price"]))
     assert text.replace("\n", "").isprintable()
     typeset(text, tmp_path)
     shown = [line.partition(" & ")[0] for line in text.splitlines() if line.count(" & ") == 2]
@@ -83,7 +83,7 @@ def test_names_that_begin_like_options_are_only_names(tmp_path):
 
 def test_the_best_of_ours_and_of_each_source_is_bold():
     results = made(["better", "worse"], ["glide_hbpp", "mean_hbpp"])
-    lines = latex_tables(results, published_results()).splitlines()
+    lines = format_latex(results, read_published()).splitlines()
 
     def row(name):
         return next(line for line in lines if line.startswith(name))

@@ -7,9 +7,16 @@ import pytest
 from datasets import Dataset
 from scipy import stats
 
-from pqpp_models.bench.charts import FEW, Axis, calibration, leading, panel, ranked_rows
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, published_results
-from pqpp_models.bench.report import extreme_prompts, render_report
+from pqpp_models.bench.charts import (
+    MOST_POINTS,
+    Axis,
+    choose_column,
+    group_by_prediction,
+    make_panel,
+    rank_rows,
+)
+from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
+from pqpp_models.bench.report import list_extremes, render_report
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Builds, Split
 
@@ -34,19 +41,16 @@ def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, co
 )
 def test_ticks_are_round_and_inside(low, high, texts):
     axis = Axis(low, high, 0.0, 100.0)
-    places, found = zip(*axis.ticks(), strict=True)
+    places, found = zip(*axis.list_ticks(), strict=True)
     assert list(found) == texts and all(-1e-9 <= place <= 100 + 1e-9 for place in places)
-    assert np.allclose([axis.at(float(text)) for text in texts], places)
+    assert np.allclose([axis.scale(float(text)) for text in texts], places)
 
 
-def test_few_prompts_are_points_and_many_are_cells():
-    for n, is_few in ((80, True), (FEW, True), (FEW + 1, False), (8000, False)):
+def test_up_to_so_many_prompts_are_points():
+    for n, shown in ((80, 80), (MOST_POINTS, MOST_POINTS), (MOST_POINTS + 1, 251), (8000, 500)):
         one, true, results = said(n)
-        found = panel(one, results[0], "mean HBPP", true)
-        assert (len(found["points"]) == n and not found["cells"]) is is_few
-        if not is_few:
-            assert not found["points"] and found["cells"][-1]["level"] == 5
-            assert sum(len(cell["path"]) for cell in found["cells"]) < 30_000
+        found = make_panel(one, results[0], "mean HBPP", true)
+        assert found["points"].count("M") == shown
         assert (
             f"of {n} prompts." in found["alt"] and "the mean true value goes from" in found["alt"]
         )
@@ -55,21 +59,21 @@ def test_few_prompts_are_points_and_many_are_cells():
 def test_the_line_joins_means_of_ten_groups_with_their_intervals():
     one, true, _ = said(200)
     predicted, values = one.values[:, 0], np.array(true["mean_hbpp"])
-    groups = calibration(predicted, values)
+    groups = group_by_prediction(predicted, values)
     rows = np.argsort(predicted, kind="stable").reshape(10, 20)
     assert np.allclose([mean for _, mean, _, _ in groups], values[rows].mean(axis=1))
     low, high = stats.t.interval(
         0.95, 19, loc=values[rows[0]].mean(), scale=stats.sem(values[rows[0]])
     )
     assert groups[0][2:] == pytest.approx((low, high))
-    assert calibration(predicted[:19], values[:19]) == []
+    assert group_by_prediction(predicted[:19], values[:19]) == []
 
 
 def test_the_ranking_is_on_what_most_have_and_in_order():
     results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
-    beside = published_results()
-    assert leading(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
-    found = ranked_rows(results, beside, "mean_hbpp")
+    beside = read_published()
+    assert choose_column(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
+    found = rank_rows(results, beside, "mean_hbpp")
     values = [row["value"] for row in found["rows"]]
     assert values == sorted(values, reverse=True) and len(values) == 2 + 13
     ours = [row for row in found["rows"] if not row["where"]]
@@ -91,9 +95,7 @@ def test_the_ranking_is_on_what_most_have_and_in_order():
 def test_easiest_prompts_follow_the_sign_of_a_measure(higher, easiest, note):
     values = np.array([[0.1], [0.9], [0.5], [0.7], [np.nan]])
     one = Predictions("p", ("mean_rr",), values, higher)
-    found = extreme_prompts(
-        one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2
-    )
+    found = list_extremes(one, {"mean_rr": [0.2, 1.0, None, 0.4, 0.5]}, list("abcde"), {}, count=2)
     assert found["easiest"] == [easiest] and note in found["note"]  # "d" is neither
     assert len(found["hardest"]) == 1 and found["hardest"] != found["easiest"]
 

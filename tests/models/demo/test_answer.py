@@ -30,7 +30,7 @@ def csv_of(html):
 
 
 def test_the_file_is_that_of_predict(static, tmp_path):
-    html = static.html("\n".join(PROMPTS))
+    html = static.render("\n".join(PROMPTS))
     done = run_pqpp(
         "predict", *PROMPTS, "--uncertainty", "--verdict", "--output", "p.csv", cwd=tmp_path
     )
@@ -40,7 +40,7 @@ def test_the_file_is_that_of_predict(static, tmp_path):
 
 def test_a_list_is_a_table_of_verdicts_to_sort(static):
     prompts = [f"{number} dogs on a beach" for number in range(1, 131)]
-    html = static.html("\n".join(prompts))
+    html = static.render("\n".join(prompts))
     rows = re.findall(r"<tr><th scope=\"row\"[^>]*>(.*?)</th><td[^>]*>(.*?)</td>", html)
     expected = verdict(prompts)[:100]
     assert rows == [(one.prompt, escape(one.sentence)) for one in expected]
@@ -51,7 +51,7 @@ def test_a_list_is_a_table_of_verdicts_to_sort(static):
 
 
 def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
-    html = static.html('id;prompt;score\n007;"a cat; asleep";.5\n008;"two\ndogs";.4\n009; ;1\n')
+    html = static.render('id;prompt;score\n007;"a cat; asleep";.5\n008;"two\ndogs";.4\n009; ;1\n')
     rows = list(csv.DictReader(io.StringIO(csv_of(html))))
     assert [(row["id"], row["prompt"], row["score"]) for row in rows] == [
         ("007", "a cat; asleep", "0.5"),
@@ -60,7 +60,7 @@ def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
     assert float(rows[0]["alignment"]) == pytest.approx(
         static.predictor.predict(["a cat; asleep"], "alignment")[0, 0], abs=1e-6
     )
-    taken = csv_of(static.html("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
+    taken = csv_of(static.render("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
     assert taken[:3] == ["prompt", "alignment", "alignment_predicted"]
     assert read_pasted("a prompt, quickly\nprompt") == {"prompt": ["a prompt, quickly", "prompt"]}
     with pytest.raises(FileError, match="the table, line 3: 1 cells, but the header has 2"):
@@ -73,7 +73,7 @@ def test_intervals_are_nine_in_ten_within_the_range():
         "mean_hbpp": [0.5, 1.9, None],
         "mean_hbpp_deviation": [0.2, 0.5, None],
     }
-    inside, cut, blank = (answer._bar(columns, "mean_hbpp", row) for row in range(3))
+    inside, cut, blank = (answer._make_bar(columns, "mean_hbpp", row) for row in range(3))
     # 1.6449 deviations to each side, and HBPP ends at 2
     assert (inside.low, inside.high) == pytest.approx((0.17102, 0.82898))
     assert (cut.low, cut.high) == pytest.approx((1.07755, 2.0))
@@ -83,7 +83,7 @@ def test_intervals_are_nine_in_ten_within_the_range():
 
 
 def test_nothing_breaks_out_of_its_place(static):
-    html = static.html('<img src=x onerror="f()"> a cat\n{{ 1 }} ${1} \u202e dog')
+    html = static.render('<img src=x onerror="f()"> a cat\n{{ 1 }} ${1} \u202e dog')
     assert "<img" not in html and "&lt;img" in html and "\u202e" not in html
 
 

@@ -11,7 +11,7 @@ from support.browser import picture
 from support.served_page import barriers, serving_page, wait_for_scheme
 
 from pqpp_models import Predictor
-from pqpp_models.demo.page import predictor_space
+from pqpp_models.demo.page import build_predictor_space
 
 pytestmark = pytest.mark.browser
 SECRET = "a walrus juggles seventeen teapots"
@@ -182,7 +182,7 @@ def send_malformed(url):
 
 @pytest.mark.daily
 def test_a_space_neither_logs_nor_keeps_what_is_typed(visitor, tmp_path):
-    app = predictor_space("static")["app.py"].decode()
+    app = build_predictor_space("static")["app.py"].decode()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     with serving_page(app, tmp_path, GRADIO_SERVER_PORT=port) as served:

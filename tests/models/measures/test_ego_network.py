@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.measures.ego_network import MEASURES, EgoNetworks, network_words
+from pqpp_models.measures.ego_network import MEASURES, EgoNetworks, split_network_words
 from pqpp_models.measures.predictor import MeasurePredictor
 from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 
@@ -109,7 +109,7 @@ class TestMeasures:
         ],
     )
     def test_by_hand(self, measure, ego, near):
-        assert self.PATH.value("ego", GRAPHS[measure]) == pytest.approx(ego, abs=1e-6)
+        assert self.PATH.get_value("ego", GRAPHS[measure]) == pytest.approx(ego, abs=1e-6)
         star = networkx.Graph()
         star.add_weighted_edges_from([("near", "ego", 0.8), ("near", "far", 0.6)])
         assert GRAPHS[measure](star, "near") == pytest.approx(near, abs=1e-6)
@@ -134,8 +134,8 @@ class TestMeasures:
         alone = networkx.Graph()
         alone.add_node("unicorn")
         for name, measure in GRAPHS.items():
-            assert self.PATH.value("unicorn", measure) == measure(alone, "unicorn")
-            assert self.PATH.value("unicorn", measure) == (name == "pagerank")
+            assert self.PATH.get_value("unicorn", measure) == measure(alone, "unicorn")
+            assert self.PATH.get_value("unicorn", measure) == (name == "pagerank")
 
 
 WORDS = ["cat", "New York", "caf\u00e9"]
@@ -192,19 +192,22 @@ class TestPredictor:
     PROMPTS = ("The EGO is near the unicorn, 3 near-misses.", "", "of the", "far")
 
     def test_words_are_those_of_the_published_code(self):
-        assert network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
+        assert split_network_words(self.PROMPTS[0]) == ["ego", "near", "unicorn"]
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
-        predictor = MeasurePredictor(
-            name, EgoNetworks(CIRCLE, 1, 0.7, "absolute"), {"aggregation": "max"}
+    def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
+        lines = (
+            f"{w} {' '.join(map(str, v))}" for w, v in zip(CIRCLE.words, CIRCLE.array, strict=True)
         )
+        (tmp_path / "words.vec").write_text("\n".join(lines))
+        monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "words.vec"))
+        predictor = MeasurePredictor(name, EgoNetworks(CIRCLE), {"aggregation": "max"})
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
-        assert loaded.evidence.settings == {"alpha": 1, "beta": 0.7, "threshold": "absolute"}
+        assert loaded.options == {"aggregation": "max"}
         found = predictor.predict(self.PROMPTS, "mean_p10,mean_hbpp")
         np.testing.assert_array_equal(loaded.predict(self.PROMPTS, "mean_p10,mean_hbpp"), found)
         networks, compute = predictor.evidence, GRAPHS[name]
-        expected = max(networks.value(word, compute) for word in ("ego", "near", "unicorn"))
+        expected = max(networks.get_value(word, compute) for word in ("ego", "near", "unicorn"))
         assert found[0].tolist() == [expected, expected]
         assert np.isnan(found[1]).all() and not found[2].any()
 

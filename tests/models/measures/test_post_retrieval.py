@@ -215,7 +215,8 @@ ROWS = [row("a red cat", 8, 1), row("a dog", 5, 2)]
 
 
 class TestPredictor:
-    STATISTICS = CaptionStatistics.from_texts(["a red cat", "cat 0", "cat 1 2"])
+    CAPTIONS = ("a red cat", "cat 0", "cat 1 2")
+    STATISTICS = CaptionStatistics.from_texts(CAPTIONS)
 
     @pytest.mark.parametrize("name", MEASURES)
     def test_it_says_what_the_function_says(self, name):
@@ -239,7 +240,9 @@ class TestPredictor:
         assert np.unique(found).size == 2
 
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, tmp_path, name):
+    def test_saved_and_loaded_it_says_the_same(self, tmp_path, monkeypatch, name):
+        (tmp_path / "captions.txt").write_text("\n".join(self.CAPTIONS))
+        monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
         options = {name: 7 for name in MEASURES[name].options if name == "k"}
         options |= {"top": 2, "bottom": 3} if name == "pair_ratio" else {}
         statistics = self.STATISTICS if name == "clarity" else None

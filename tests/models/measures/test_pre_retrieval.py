@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
-from pqpp_models import ModelError, Predictor, PredictorError
+from pqpp_models import Predictor
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics
-from pqpp_models.measures.pre_retrieval import MEASURES, POSTINGS
+from pqpp_models.measures.pre_retrieval import MEASURES
 from pqpp_models.measures.predictor import MeasurePredictor
 
 # df: a 3, cat 2, dog 2, red 1; cf: a 5, cat 2, dog 4, red 1; N = 4, T = 12.
@@ -20,7 +20,7 @@ LN = math.log
 
 @pytest.fixture(scope="module")
 def collection() -> CaptionStatistics:
-    return CaptionStatistics.from_texts(CAPTIONS, postings=True)
+    return CaptionStatistics.from_texts(CAPTIONS)
 
 
 def pre_retrieval_values(prompts, statistics, names=tuple(MEASURES)):
@@ -40,7 +40,7 @@ class TestStatistics:
         # ln f of "a": 0, ln 2, ln 2; of "dog": ln 2, ln 2.
         expected = [LN(2) * math.sqrt(2) / 3, 0, 0, 0]
         np.testing.assert_allclose(collection.log_deviation, expected, atol=1e-15)
-        assert [collection.documents(place).tolist() for place in range(4)] == [
+        assert [collection.list_documents(place).tolist() for place in range(4)] == [
             [0, 1, 2],
             [0, 2],
             [1, 3],
@@ -54,38 +54,10 @@ class TestStatistics:
         assert found.document_frequency.tolist() == collection.document_frequency.tolist()
         assert found.n_documents == 4
 
-    @pytest.mark.parametrize("postings", [True, False])
-    def test_a_saved_predictor_holds_a_collection(self, tmp_path, postings):
-        found = CaptionStatistics.from_texts(CAPTIONS, postings=True)
-        predictor = MeasurePredictor("avg_pmi" if postings else "scs", found)
-        loaded = open_statistics(str(predictor.save_pretrained(tmp_path / "saved")))
-        np.testing.assert_array_equal(
-            pre_retrieval_values(CAPTIONS, loaded, ["avg_idf", "sum_var", "scs"]),
-            pre_retrieval_values(CAPTIONS, found, ["avg_idf", "sum_var", "scs"]),
-        )
-        if postings:
-            assert value("query_scope", "cat", loaded) == value("query_scope", "cat", found)
-        else:
-            with pytest.raises(
-                PredictorError,
-                match="terms; give the captions, or a folder of avg_pmi or query_scope",
-            ):
-                value("query_scope", "cat", loaded)
-
-    def test_no_text_is_kept(self, tmp_path):
-        texts = ["zebra quietly umbrella", "umbrella zebra paints"]
-        predictor = MeasurePredictor("scs", CaptionStatistics.from_texts(texts))
-        folder = predictor.save_pretrained(tmp_path / "saved")
-        written = b"".join(path.read_bytes() for path in folder.iterdir())
-        assert b"zebra" in written and b"zebra quietly" not in written
-
     def test_bad_files_are_refused(self, tmp_path):
         (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
         with pytest.raises(FileError, match="latin"):
             open_statistics(str(tmp_path / "latin.txt"))
-        saved = MeasurePredictor("n_words").save_pretrained(tmp_path / "words")
-        with pytest.raises(ModelError, match="has no 'n_terms'"):
-            open_statistics(str(saved))
 
 
 # The terms of the prompt "a red cat": df 3, 1, 2 and cf 5, 1, 2 of N = 4, T = 12.
@@ -122,7 +94,7 @@ class TestMeasures:
 
     @given(st.permutations(["a", "red", "dog", "and", "a", "cat"]))
     def test_order_of_words_changes_nothing(self, words):
-        statistics = CaptionStatistics.from_texts(CAPTIONS, postings=True)
+        statistics = CaptionStatistics.from_texts(CAPTIONS)
         found = pre_retrieval_values([" ".join(words)], statistics)
         expected = pre_retrieval_values(["a red dog and a cat"], statistics)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -133,8 +105,8 @@ class TestMeasures:
             return
         names = ["avg_idf", "max_idf", "sum_idf", "std_idf", "avg_ictf", "scs", "query_scope"]
         names += ["avg_var", "max_pmi"]
-        once = CaptionStatistics.from_texts(captions, postings=True)
-        often = CaptionStatistics.from_texts(captions * times, postings=True)
+        once = CaptionStatistics.from_texts(captions)
+        often = CaptionStatistics.from_texts(captions * times)
         found = pre_retrieval_values(captions, often, names)
         np.testing.assert_allclose(
             found, pre_retrieval_values(captions, once, names), rtol=1e-9, atol=1e-9
@@ -143,15 +115,14 @@ class TestMeasures:
 
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
-    def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, name):
+    def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, monkeypatch, name):
+        (tmp_path / "captions.txt").write_text("\n".join(CAPTIONS))
+        monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
         predictor = MeasurePredictor(name, collection)
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
         rows = [*CAPTIONS, "a unicorn", ""]
         np.testing.assert_array_equal(loaded.predict(rows), predictor.predict(rows))
         assert loaded.predict(rows, "mean_rr,mean_p10").shape == (6, 2)
-        # Which caption holds which terms leaves only with those that need it.
-        kept = loaded.evidence._postings is not None
-        assert kept == (MEASURES[name].evidence is POSTINGS)
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ SPELLINGS = ("A red cat.", "a red cat", "  A  RED cat!", "Ａ red cat", "A red\n
 
 def test_how_a_prompt_is_typed_does_not_make_another_row():
     fitted = FittedRows.from_rows(["A red cat."])
-    assert len(FittedRows.from_rows(SPELLINGS)) == 1 and fitted.among(SPELLINGS).all()
-    assert not fitted.among(["a red hat", "red cat", "", "  ", "a cat"]).any()
+    assert len(FittedRows.from_rows(SPELLINGS)) == 1 and fitted.contains(SPELLINGS).all()
+    assert not fitted.contains(["a red hat", "red cat", "", "  ", "a cat"]).any()
 
 
 def test_the_hashes_are_those_of_sha256():
@@ -47,7 +47,7 @@ def ids(*pairs):
     ],
 )
 def test_what_is_the_same_row(fitted, scored, expected):
-    assert FittedRows.from_rows(fitted).among(scored).tolist() == expected
+    assert FittedRows.from_rows(fitted).contains(scored).tolist() == expected
 
 
 def test_overlap_agrees_with_sets_of_texts():
@@ -56,8 +56,8 @@ def test_overlap_agrees_with_sets_of_texts():
     texts = [" ".join(rng.choice(words, size=3)) for _ in range(80)]
     known, asked = texts[:40], texts[30:]
     expected = [one in set(known) for one in asked]
-    assert FittedRows.from_rows(known).among(asked).tolist() == expected
-    assert (FittedRows.from_rows(known[:9]) | FittedRows.from_rows(known[9:])).among(
+    assert FittedRows.from_rows(known).contains(asked).tolist() == expected
+    assert (FittedRows.from_rows(known[:9]) | FittedRows.from_rows(known[9:])).contains(
         asked
     ).tolist() == expected
 
@@ -70,8 +70,8 @@ def saved(fitted, tmp_path):
 def test_a_saved_one_knows_its_rows_and_holds_no_text(fitted, saved):
     prompts, _ = made_up(120)
     loaded = Predictor.from_pretrained(saved)
-    assert loaded.record.rows.among(prompts).all()
-    assert not loaded.record.rows.among(["a cat that nobody saw"]).any()
+    assert loaded.record.rows.contains(prompts).all()
+    assert not loaded.record.rows.contains(["a cat that nobody saw"]).any()
     np.testing.assert_array_equal(loaded.record.rows.hashes, fitted.record.rows.hashes)
     content = (saved / "fitted_rows.safetensors").read_bytes()
     assert b"riding" not in content and len(content) < 16 * len(fitted.record.rows) + 200
@@ -86,7 +86,7 @@ def test_the_network_under_a_fit_counts(monkeypatch):
     monkeypatch.setattr(StaticPredictor, "from_shipped", classmethod(lambda cls, name: below))
     prompts, scores = made_up(40)
     rows = fit(prompts, scores, TARGETS).record.rows
-    assert rows.among(["a caption of the network", prompts[0], "a hat"]).tolist() == [
+    assert rows.contains(["a caption of the network", prompts[0], "a hat"]).tolist() == [
         True,
         True,
         False,
@@ -103,7 +103,9 @@ def test_the_splits_of_pqpp_share_no_row(real_data, cache):
     texts = {split: {normalise(one) for one in old[split]["prompt"]} for split in old}
     assert len(texts["train"] & texts["validation"]) == 2
     fitted = FittedRows.from_rows(old["train"])
-    assert not fitted.among(old["validation"]).any() and fitted.among(old["train"]).all()
+    assert not fitted.contains(old["validation"]).any() and fitted.contains(old["train"]).all()
     # The ids are those of v1.1 too, whose scores differ.
     new = load_benchmark("pqpp", data_dir=str(real_data))
-    assert fitted.among(new["train"]).sum() > 5900 and not fitted.among(new["validation"]).any()
+    assert (
+        fitted.contains(new["train"]).sum() > 5900 and not fitted.contains(new["validation"]).any()
+    )

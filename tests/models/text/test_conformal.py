@@ -11,12 +11,12 @@ from pqpp_models.text.calibration import (
     CalibratedPredictor,
     calibrate_across_sources,
     calibrate_targets,
-    conformal_quantile,
-    distance_to_nearest,
+    find_conformal_quantile,
     get_deviations,
-    mixed_with_prior,
-    normal_scores,
+    measure_distance,
+    mix_with_prior,
     read_calibrated,
+    to_normal_scores,
 )
 from pqpp_models.text.reading.known_words import KnownWords
 
@@ -35,21 +35,21 @@ def planted(n, seed, sizes=(0.2, 1.0)):
 def test_the_conformal_quantile_by_hand():
     ratio = np.arange(1.0, 20.0)
     # .9 * (19 + 1) = 18: the 18th of 19.
-    assert conformal_quantile(ratio) == 18.0
-    assert conformal_quantile(ratio[::-1]) == 18.0
+    assert find_conformal_quantile(ratio) == 18.0
+    assert find_conformal_quantile(ratio[::-1]) == 18.0
     # .9 * (9 + 1) = 9 of 9; of 5 there would have to be a sixth: the largest.
-    assert conformal_quantile(ratio[:9]) == 9.0
-    assert conformal_quantile(ratio[:5]) == 5.0
+    assert find_conformal_quantile(ratio[:9]) == 9.0
+    assert find_conformal_quantile(ratio[:5]) == 5.0
     # .9 * (10 + 1) = 9.9: the 10th, where the plain quantile would be the 9th.
-    assert conformal_quantile(ratio[:10]) == 10.0
+    assert find_conformal_quantile(ratio[:10]) == 10.0
 
 
 def test_normal_scores_are_those_of_ranks_with_ties_apart():
     values = np.array([3.0, 9.0, -1.0, 4.0])
-    assert normal_scores(values) == pytest.approx(norm.ppf((rankdata(values) - 0.5) / 4))
-    tied = normal_scores(np.zeros(100))
+    assert to_normal_scores(values) == pytest.approx(norm.ppf((rankdata(values) - 0.5) / 4))
+    tied = to_normal_scores(np.zeros(100))
     assert len(set(tied)) == 100 and tied.std() == pytest.approx(0.99, abs=0.02)
-    assert tied.tolist() == normal_scores(np.zeros(100)).tolist()
+    assert tied.tolist() == to_normal_scores(np.zeros(100)).tolist()
     assert abs(np.corrcoef(tied, np.arange(100))[0, 1]) < 0.3
 
 
@@ -118,7 +118,7 @@ def test_across_sources_the_level_is_the_anchor_s_and_the_slope_that_of_ranks():
     values = scores * found["slope"] + found["offset"]
     assert values[: len(values) // 3].mean() == pytest.approx(0.6, abs=0.03)
     # Normal scores on predictions centred in their study, each study with the same weight.
-    goals = [normal_scores(truths[names == name]) for name in ("s0", "s1", "s2")]
+    goals = [to_normal_scores(truths[names == name]) for name in ("s0", "s1", "s2")]
     slope = np.polyfit(
         scores - 0.3 * (names == "s1") - 0.6 * (names == "s2"), np.concatenate(goals), 1
     )[0]
@@ -141,9 +141,7 @@ def test_across_sources_every_source_weighs_the_same_and_only_ranks_count():
 def test_a_mixture_has_the_mean_and_the_deviation_of_its_draws():
     random = np.random.default_rng(0)
     prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
-    value, deviation = mixed_with_prior(
-        np.array([[3.0]]), np.array([[0.2]]), np.array([0.3]), prior
-    )
+    value, deviation = mix_with_prior(np.array([[3.0]]), np.array([[0.2]]), np.array([0.3]), prior)
     drawn = np.where(
         random.random(400_000) < 0.3,
         random.normal(3.0, 0.2, 400_000),
@@ -162,7 +160,7 @@ class Lengths(CalibratedPredictor):
     def __init__(self, calibration, known_words=None):
         self.calibration, self.known_words = calibration, known_words
 
-    def raw_scores(self, prompts):
+    def compute_raw_scores(self, prompts):
         scores = np.array([[len(prompt) / 10] * 2 for prompt in prompts])
         return scores, np.full((len(prompts), 1), 0.5)
 
@@ -223,9 +221,9 @@ def test_what_is_no_english_gets_the_prior():
 def test_distances_are_means_over_the_nearest_five():
     angles = np.deg2rad([0, 10, 20, 30, 40, 50, 170])
     points = np.array([np.cos(angles), np.sin(angles)])
-    found = distance_to_nearest(points[:, :1].T, points)
+    found = measure_distance(points[:, :1].T, points)
     assert found == pytest.approx([1 - np.cos(angles[:5]).mean()], abs=1e-6)
-    alone = distance_to_nearest(points[:, :1].T, points, own=True)
+    alone = measure_distance(points[:, :1].T, points, own=True)
     assert alone == pytest.approx([1 - np.cos(angles[1:6]).mean()], abs=1e-6)
-    few = distance_to_nearest(points[:, :1].T, points[:, :2])
+    few = measure_distance(points[:, :1].T, points[:, :2])
     assert few == pytest.approx([1 - np.cos(angles[:2]).mean()], abs=1e-6)

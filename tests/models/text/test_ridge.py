@@ -14,9 +14,9 @@ from pqpp_models import Predictor
 from pqpp_models.errors import PredictorError
 from pqpp_models.hub import push_to_hub
 from pqpp_models.text.reading.known_words import KnownWords
-from pqpp_models.text.ridge.blocks import HALF, count_pieces, get_idf, hashed_words, weigh_pieces
+from pqpp_models.text.ridge.blocks import HALF, count_pieces, get_idf, hash_words, weigh_pieces
 from pqpp_models.text.ridge.fitting import fit
-from pqpp_models.text.ridge.forms import RIDGE_STRENGTHS, ridge_with_best_strength
+from pqpp_models.text.ridge.forms import RIDGE_STRENGTHS, fit_best_ridge
 from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation
 
 COLOURS = ("red", "green", "blue", "black", "white", "brown")
@@ -46,7 +46,7 @@ def matrices():
 def test_the_closed_form_by_hand():
     # Centred: x = -1, 0, 1 and y = -2, 0, 2, so x'y = 4 and x'x = 2; 4 / (2 + 2) = 1.
     rows, values = np.array([[1.0], [2.0], [3.0]]), np.array([[3.0], [5], [7]])
-    fitted = ridge_with_best_strength(rows, values, [2.0])
+    fitted = fit_best_ridge(rows, values, [2.0])
     assert fitted.slopes[0, 0] == pytest.approx(1.0)
     assert fitted.intercept[0] == pytest.approx(5 - 2)
 
@@ -58,7 +58,7 @@ def test_strength_and_left_out_predictions_are_scikit_learns(matrices, shape):
 
     rows, values = matrices(*shape)
     strengths = RIDGE_STRENGTHS[::4]
-    fitted = ridge_with_best_strength(rows, values, strengths)
+    fitted = fit_best_ridge(rows, values, strengths)
     for target, true in enumerate(values.T):
         left_out = [
             cross_val_predict(linear_model.Ridge(one), rows, true, cv=LeaveOneOut())
@@ -160,13 +160,13 @@ def test_blocks_weigh_the_same_and_constant_columns_nothing():
 def test_hashed_words_by_hand():
     import zlib
 
-    row = hashed_words(["red cat red"], 64)[0]
+    row = hash_words(["red cat red"], 64)[0]
     expected = np.zeros(64)
     for text in ("red", "cat", "red cat", "cat red"):
         code = zlib.crc32(text.encode())
         expected[code % 64] += 1 if code >= 2**31 else -1
     np.testing.assert_allclose(row, expected / np.linalg.norm(expected))
-    assert not hashed_words([""]).any()
+    assert not hash_words([""]).any()
 
 
 def test_predictions_do_not_depend_on_the_typing_or_the_prompts_beside(ridge):

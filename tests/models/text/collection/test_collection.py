@@ -5,8 +5,8 @@ import pytest
 
 from pqpp_models.text.arrays import unit
 from pqpp_models.text.calibration import SAME
-from pqpp_models.text.collection.collection import Collection, neighbour_labels, similarities
-from pqpp_models.text.collection.model import network, squared_distances
+from pqpp_models.text.collection.collection import Collection, average_labels, compute_similarities
+from pqpp_models.text.collection.model import network, square_distances
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(0)
@@ -30,7 +30,7 @@ def test_vectors_have_length_one_around_the_mean():
 
 def test_a_member_is_not_its_own_neighbour():
     built = collection()
-    own = similarities(built.vectors[2][:5], built.vectors[2])
+    own = compute_similarities(built.vectors[2][:5], built.vectors[2])
     assert (own[np.arange(5), np.arange(5)] == -1).all()
     assert (own < SAME).all()
 
@@ -41,12 +41,12 @@ def test_leaving_a_member_out_is_a_collection_without_it():
     rest = {k: v[1:] for k, v in built.vectors.items()}
     rest = Collection(rest, built.means, 29, NO_WORDS)
     np.testing.assert_allclose(
-        built.density_features(member)[:, :3], rest.density_features(member)[:, :3], atol=1e-6
+        built.measure_density(member)[:, :3], rest.measure_density(member)[:, :3], atol=1e-6
     )
     labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
     np.testing.assert_allclose(
-        neighbour_labels(member[2], built.vectors[2][:30], labels),
-        neighbour_labels(member[2], rest.vectors[2][:29], labels[1:]),
+        average_labels(member[2], built.vectors[2][:30], labels),
+        average_labels(member[2], rest.vectors[2][:29], labels[1:]),
         atol=1e-5,
     )
 
@@ -54,13 +54,13 @@ def test_leaving_a_member_out_is_a_collection_without_it():
 def test_many_prompts_are_as_one_by_one():
     built = collection()
     rows = {layer: unit(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
-    together = built.density_features(rows)
-    alone = built.density_features({layer: array[-1:] for layer, array in rows.items()})
+    together = built.measure_density(rows)
+    alone = built.measure_density({layer: array[-1:] for layer, array in rows.items()})
     np.testing.assert_allclose(together[-1:], alone, atol=1e-5)
     labels = RANDOM.normal(size=(30, 2)).astype(np.float32)
-    near = neighbour_labels(rows[2], built.vectors[2][:30], labels)
+    near = average_labels(rows[2], built.vectors[2][:30], labels)
     assert near.shape == (700, 3 * 2)
-    last = neighbour_labels(rows[2][-1:], built.vectors[2][:30], labels)
+    last = average_labels(rows[2][-1:], built.vectors[2][:30], labels)
     np.testing.assert_allclose(near[-1:], last, atol=1e-5)
 
 
@@ -68,7 +68,7 @@ def test_distances_are_those_of_scipy():
     distance = pytest.importorskip("scipy.spatial.distance")
     first, second = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=(5, 3))
     expected = distance.cdist(first, second) ** 2
-    np.testing.assert_allclose(squared_distances(first, second), expected, atol=1e-9)
+    np.testing.assert_allclose(square_distances(first, second), expected, atol=1e-9)
 
 
 def test_network_is_torchs():

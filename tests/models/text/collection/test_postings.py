@@ -10,12 +10,12 @@ from pqpp_models.text.collection.collection import (
     COHERENCE_NEIGHBOURS,
     SCOPE_RANKS,
     SCOPE_SHARES,
+    Collection,
     Postings,
-    coherence_features,
-    word_tensors,
-    words_from_tensors,
+    measure_coherence,
+    read_word_tables,
 )
-from pqpp_models.text.reading.words import WordTables, content_words, to_words
+from pqpp_models.text.reading.words import WordTables, find_content_words, to_words
 
 CAPTIONS = ["a red cat", "two cats on a mat", "a dog", "red mats, a red cat", "the of"]
 WORDS = ["cat", "dog", "red", "mat", "zebra", "a", "on", "the", "two"]
@@ -26,8 +26,8 @@ RANDOM = np.random.default_rng(0)
 def counted(prompt, captions):
     """Compute the scope again, with the words themselves."""
     spoken = [to_words(caption) for caption in captions if to_words(caption) != to_words(prompt)]
-    sets = [set(content_words(words)) for words in spoken]
-    content = content_words(to_words(prompt))
+    sets = [set(find_content_words(words)) for words in spoken]
+    content = find_content_words(to_words(prompt))
     rarity = {
         word: np.log((len(sets) + 1) / (sum(word in one for one in sets) + 1)) for word in content
     }
@@ -45,7 +45,7 @@ def counted(prompt, captions):
 
 
 def test_scope_counts_captions_with_the_words():
-    found = Postings.build(CAPTIONS).scope(["a cat and a red mat", "a zebra", ""])
+    found = Postings.build(CAPTIONS).count_scope(["a cat and a red mat", "a zebra", ""])
     # One caption has all three words, two more have two of them, none more has one.
     np.testing.assert_allclose(np.expm1(found[0, :3]), [1, 3, 3], atol=1e-5)
     assert not found[1, :3].any() and not found[2].any()
@@ -55,7 +55,7 @@ def test_scope_counts_captions_with_the_words():
 @given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS)
 def test_scope_is_what_counting_words_gives(captions, prompt):
     captions, prompt = [" ".join(words) for words in captions], " ".join(prompt)
-    found = Postings.build(captions).scope([prompt])[0]
+    found = Postings.build(captions).count_scope([prompt])[0]
     np.testing.assert_allclose(found, counted(prompt, captions), atol=1e-5)
 
 
@@ -63,20 +63,20 @@ def test_a_caption_does_not_count_itself():
     others = Postings.build([*CAPTIONS[:3], *CAPTIONS[4:]])
     own = Postings.build(CAPTIONS)
     prompt = CAPTIONS[3].upper()
-    np.testing.assert_allclose(own.scope([prompt]), others.scope([prompt]), atol=1e-6)
+    np.testing.assert_allclose(own.count_scope([prompt]), others.count_scope([prompt]), atol=1e-6)
 
 
 def test_postings_hold_no_words_and_come_back():
     tables, postings = WordTables.build(CAPTIONS), Postings.build(CAPTIONS)
-    arrays = word_tensors(tables, postings)
+    arrays = Collection({}, {}, 0, tables, postings).to_tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
-    _, again = words_from_tensors(arrays, len(CAPTIONS))
-    np.testing.assert_array_equal(again.scope(CAPTIONS), postings.scope(CAPTIONS))
+    _, again = read_word_tables(arrays, len(CAPTIONS))
+    np.testing.assert_array_equal(again.count_scope(CAPTIONS), postings.count_scope(CAPTIONS))
 
 
 def test_coherence_is_the_mean_cosine_of_pairs():
     known, rows = unit(RANDOM.normal(size=(130, 8))), unit(RANDOM.normal(size=(300, 8)))
-    found = coherence_features(rows, known)
+    found = measure_coherence(rows, known)
     assert found.shape == (300, 2 * len(COHERENCE_NEIGHBOURS) + 1)
     for number in (0, 299):
         cosines = known @ rows[number]
@@ -94,7 +94,7 @@ def test_coherence_is_the_mean_cosine_of_pairs():
 def test_coherence_leaves_the_prompt_itself_out(size):
     known = unit(RANDOM.normal(size=(size, 8)))
     with_own, without = (
-        coherence_features(known[:1], known),
-        coherence_features(known[:1], known[1:]),
+        measure_coherence(known[:1], known),
+        measure_coherence(known[:1], known[1:]),
     )
     np.testing.assert_allclose(with_own, without, atol=1e-5)

@@ -81,7 +81,7 @@ def test_noise_put_into_prompts_lowers_them(known):
 
 
 def test_arrays_round_trip_and_others_are_refused(known):
-    tensors = known.tensors()
+    tensors = known.to_tensors()
     again = KnownWords.from_tensors(tensors)
     prompts = [*TEXTS, *NOT_ENGLISH]
     assert list(map(again.read, prompts)) == list(map(known.read, prompts))
@@ -95,7 +95,7 @@ def test_arrays_round_trip_and_others_are_refused(known):
 
 
 def test_no_word_can_be_read_back(known):
-    assert not any(b"dog" in array.tobytes() for array in known.tensors().values())
+    assert not any(b"dog" in array.tobytes() for array in known.to_tensors().values())
 
 
 @pytest.fixture(scope="module")

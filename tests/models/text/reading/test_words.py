@@ -5,8 +5,8 @@ import numpy as np
 from pqpp_models.text.reading.words import (
     DIFFICULTY_FEATURES,
     WordTables,
-    content_words,
-    difficulty_features,
+    compute_difficulty,
+    find_content_words,
     to_words,
 )
 
@@ -19,7 +19,7 @@ def test_features_read_what_they_are_called():
         "a cat without a hat",
         "",
     ]
-    rows = difficulty_features(prompts, tables)
+    rows = compute_difficulty(prompts, tables)
     found = {name: rows[:, i].tolist() for i, name in enumerate(DIFFICULTY_FEATURES)}
     assert found["lettering"] == [1, 0, 0, 0]
     assert found["numbers"] == [0, 2, 0, 0]
@@ -30,7 +30,7 @@ def test_features_read_what_they_are_called():
 
 def test_an_own_caption_does_not_count():
     tables = WordTables.build(["a purple zebra", "a red cat"])
-    content = content_words(to_words("a purple zebra"))
+    content = find_content_words(to_words("a purple zebra"))
     assert (tables.rarity(content, own=True) > tables.rarity(content)).all()
     assert tables.count_unseen(content) == 0
     assert tables.count_unseen(["cat", "zebra"]) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from pqpp_backbones.checkpoint import read_tensors
 from pqpp_models import TARGETS, Predictor, registry
-from pqpp_models.targets import target_limits
+from pqpp_models.targets import get_limits
 from pqpp_models.text.static import StaticPredictor, WordPieces, quantise, split_words
 
 SHIPPED = registry.SHIPPED / "static"
@@ -32,7 +32,7 @@ def static():
 def test_predictions_are_finite_and_in_range(static):
     found = static.predict_with_uncertainty(PROMPTS)
     assert static.targets == ("alignment", *TARGETS)
-    low, high = target_limits(static.targets)
+    low, high = get_limits(static.targets)
     assert found.values.shape == found.deviations.shape == (len(PROMPTS), 10)
     assert found.distance.shape == (len(PROMPTS),)
     assert (found.values >= low).all() and (found.values <= high).all()
@@ -133,7 +133,7 @@ def test_validation_scores_are_those_of_the_cards(static, read_split):
 
     prompts, true = read_split("validation")
     train = StaticPredictor.from_shipped("static-train")
-    assert train.record.rows.among(prompts).mean() < 0.01  # some stand in both splits
+    assert train.record.rows.contains(prompts).mean() < 0.01  # some stand in both splits
     pearson, kendall = score_table(train.predict(prompts, TARGETS), true, TARGETS)["mean"]
     assert pearson >= 0.445 and kendall >= 0.305
     for one, most in ((train, 2e-4), (static, 5e-3)):

@@ -13,7 +13,7 @@ from pqpp_models.text.training.teacher_student import (  # noqa: E402
     StaticModule,
     deepen,
     distil,
-    first_points,
+    make_first_points,
 )
 
 SMALL = DistilSettings(
@@ -77,7 +77,7 @@ def test_points_keep_similarities():
     vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
-    points = first_points(wide, 3)
+    points = make_first_points(wide, 3)
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
 
 

@@ -76,7 +76,7 @@ def test_any_encoder_is_trained_end_to_end(kind, files):
     made, found = values_of(folder)
     assert found.shape == (3, 2) and np.isfinite(found).all()
     # Scores are of any use by chance only: left-out rows may have set their slope to 0.
-    assert len(set(made.raw_scores(PROMPTS)[0][:, 0])) == 3
+    assert len(set(made.compute_raw_scores(PROMPTS)[0][:, 0])) == 3
     np.testing.assert_allclose(made.predict(PROMPTS[::-1])[::-1], found, atol=2e-6)
     saved = made.save_pretrained(files / "again")
     assert Predictor.from_pretrained(saved).predict(PROMPTS).tolist() == found.tolist()

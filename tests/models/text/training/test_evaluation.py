@@ -13,11 +13,11 @@ from pqpp_models.predictor import Uncertain
 from pqpp_models.text.training.builds import predict_each_left_out
 from pqpp_models.text.training.data import (
     FEWER_WORDS,
+    bootstrap_interval,
+    count_fewer_words,
     evaluate_calibrated,
-    fewer_words,
     format_studies,
-    interval_over_studies,
-    study_row,
+    score_study,
 )
 from pqpp_models.text.training.pooling import Judged, pool
 from pqpp_models.text.training.studies import Study
@@ -27,7 +27,7 @@ def test_a_row_worked_by_hand():
     prompts = ["a cat", "a red dog.", "three big houses", "Two birds", "an elephant on a hill"]
     study = Study(prompts, [0.1, 0.5, 0.3, 0.9, 0.7], ["x", "x", "x", "y", "y"])
     letters = np.array([5.0, 14.0, 16.0, 18.0, 21.0])
-    row = study_row(study, letters)
+    row = score_study(study, letters)
     assert row["spearman"] == pytest.approx(spearmanr(letters, study.scores)[0], abs=1e-4)
     assert row["interval"][0] < row["spearman"] < row["interval"][1]
     words = [-2, -3, -3, -2, -5]
@@ -76,7 +76,7 @@ def test_length_has_the_mean_of_the_effects_that_it_has_in_studies():
 
 
 def test_means_over_studies_have_the_interval_of_a_bootstrap():
-    low, high = interval_over_studies([0.0, 1.0], seed=0)
+    low, high = bootstrap_interval([0.0, 1.0], seed=0)
     assert (low, high) == (0.0, 1.0)  # a quarter of the samples each is twice the same study
 
 
@@ -112,7 +112,7 @@ def test_the_table_is_that_of_the_studies(real_studies):
 def test_length_alone_moves_alignment_of_real_prompts_little(real_studies):
     prompts = real_studies["aigiqa"].prompts[::4]
     found = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
-    assert abs(np.corrcoef(found, fewer_words(prompts))[0, 1]) < 0.15
+    assert abs(np.corrcoef(found, count_fewer_words(prompts))[0, 1]) < 0.15
 
 
 class Known:

@@ -83,7 +83,7 @@ def test_a_study_is_left_out_and_scored(files):
     for row in studies.values():
         assert row["prompts"] == 6 and "spearman" in row
     record = made.record.rows
-    assert record.among(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
+    assert record.contains(["agiqa a cat", "gimbrr a cat"]).tolist() == [True, False]
 
 
 def test_without_alignment_no_study_is_needed_or_read(files):
@@ -110,8 +110,8 @@ def test_alignment_is_learned_anew_and_all_else_stays(files):
         assert np.array_equal(weight, second.network.weights[name]), name
     assert second.details["alignment_sources"] == list(SOURCES)
     assert set(second.details["evaluation"]["studies"]) == set(SOURCES)
-    assert second.record.rows.among(["imagenhub a cat"]).all()
-    assert not first.record.rows.among(["imagenhub a cat"]).any()
+    assert second.record.rows.contains(["imagenhub a cat"]).all()
+    assert not first.record.rows.contains(["imagenhub a cat"]).any()
     with pytest.raises(PqppError, match="`network`: static-train is no static predictor of `al"):
         words = ["--network", "static-train", "--output", "third"]
         train("static", *flags(files, STATIC), *words)
@@ -218,12 +218,12 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     with pytest.raises(PqppError, match="finished model; add `overwrite`"):
         train(name, *flags(files, recipe))
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
-    assert not made.record.rows.among(validation).any()
+    assert not made.record.rows.contains(validation).any()
     refit = ["--train_split", "train+validation", "--train_only", "made"]
     refit += ["--fitted_on_train", "me/mine", "--output", "release"]
     train(name, *flags(files, recipe), *refit)
     release = Predictor.from_pretrained("release")
-    assert release.record.rows.among(validation).all()
+    assert release.record.rows.contains(validation).all()
     assert release.record.fitted_on_train == "me/mine"
     of_release = release.details["evaluation"]
     assert of_release["validation"] == scores["validation"]
