@@ -123,7 +123,7 @@ class Table:
         cells, numbers = self[name], []
         try:
             for cell in cells:
-                numbers.append(_number(cell))
+                numbers.append(cell if type(cell) is float else _number(cell))
         except (TypeError, ValueError, OverflowError):
             raise self._wrong_cell(name, len(numbers), "a number") from None
         return numbers

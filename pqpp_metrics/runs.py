@@ -242,7 +242,10 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
         raise MetricInputError(f"{came}; a finite number is needed, or `nan` drop")
     if not rows:
         raise MetricInputError(f"{table.path}: no row has a {column}; give a file with some")
-    ids = [[as_text(table[name][row]) for row in rows] for name in (queries, documents)]
+    ids = [
+        [cell if isinstance(cell, str) else as_text(cell) for cell in map(column.__getitem__, rows)]
+        for column in (table[queries], table[documents])
+    ]
     for name, texts in zip((queries, documents), ids, strict=True):
         if "" in texts:
             index = table.locate(rows[texts.index("")])
@@ -281,10 +284,10 @@ def _as_nested(side: str, held: RunLike) -> Nested:
     if not nested:
         raise MetricInputError(f"`{side}` holds no document; give some, by query")
     for query, own in nested.items():
-        for document, value in own.items():
-            if not math.isfinite(value):
-                where = f"query {query}, document {document}"
-                raise MetricInputError(f"`{side}` holds {value} for {where}; give finite numbers")
+        if not all(map(math.isfinite, own.values())):
+            document, value = next(pair for pair in own.items() if not math.isfinite(pair[1]))
+            where = f"query {query}, document {document}"
+            raise MetricInputError(f"`{side}` has {value} for {where}; give finite numbers")
     return nested
 
 

@@ -122,7 +122,8 @@ class MemoryTable(Table):
 
 def _cells(column: Any) -> list[Any]:
     ways = ("to_pylist", "tolist", "to_list")
-    return next((getattr(column, way)() for way in ways if hasattr(column, way)), list(column))
+    way = next((way for way in ways if hasattr(column, way)), None)
+    return list(column) if way is None else getattr(column, way)()
 
 
 # What rows are joined by, the first that all files have; ids are read as text.
