@@ -42,9 +42,10 @@ fuzz: $(VENV)/test-installed  ## attacks with a new seed (SEED=N: that one), for
 	cd tests && ../$(BIN)/python -m fuzz --jobs 2 $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/bench-installed  ## speed against the peers, side by side in one run, kept in benchmarks/speed.md
+	cp benchmarks/speed_head.md benchmarks/speed.md
 	for script in benchmarks/*_speed.py benchmarks/engines_index.py; do \
-	  SPEED_HISTORY=benchmarks/speed_history.jsonl $(BIN)/python $$script || exit 1; done
-	$(BIN)/python benchmarks/speed_history.py > benchmarks/speed.md
+	  { echo; echo "## $$script"; echo; $(BIN)/python $$script; } >>benchmarks/speed.md || exit 1; done
+	cat benchmarks/speed.md
 
 docs: $(VENV)/docs-installed  ## the documentation site, tutorials executed: docs/_build/html/index.html
 	$(BIN)/sphinx-build -j auto -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html/$(VERSION)

@@ -32,7 +32,7 @@ def main() -> None:
     rows = (line.split("\t") for line in Path(sys.argv[1]).read_text("utf-8").splitlines())
     counts = {word: int(count) for word, count in rows}
     dictionary = set(filter(WORD.fullmatch, map(str.lower, wordnet.all_lemma_names())))
-    web = set(filter(WORD.fullmatch, [*counts][:MOST])) - known_words.ODD
+    web = set(filter(WORD.fullmatch, [*counts][:MOST]))
     for word in filter(WORD.fullmatch, [*counts][:USUAL]):
         rare = {slip for slip in make_slips(word) if counts.get(slip, 0) * RARER < counts[word]}
         web -= rare - dictionary - {word}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
-import speed_history
 from tabulate import tabulate
 
 
@@ -73,12 +72,11 @@ def with_version(package):
 
 
 def print_table(rows):
-    """Print the comparisons as one aligned table, and keep them, see `speed_history`."""
-    speed_history.keep(rows)
+    """Print the comparisons as a table in Markdown."""
     head = ("task", "peer", "peer ms", "pqpp ms", "peer / pqpp", "aim", "floor ms")
     align = ("left", "left", *["right"] * 5)
     cells = [_cells(row) for row in rows]
-    print(tabulate(cells, head, "simple", disable_numparse=True, colalign=align))
+    print(tabulate(cells, head, "github", disable_numparse=True, colalign=align))
 
 
 def _cells(row):
