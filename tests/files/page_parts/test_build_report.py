@@ -27,7 +27,7 @@ def test_the_report_of_a_build_in_every_look(tmp_path, shown):
     folder = write_benchmark(built, tmp_path / "out", "Mine")
     page = shown((folder / "report.html").read_text("utf-8"))
     assert page.locator("nav.contents a").all_inner_texts() == [
-        *("Splits", "Judgments", "Preferences", "Targets", "Definitions")
+        *("Judgments", "Preferences", "Splits", "Targets", "Definitions")
     ]
 
 
