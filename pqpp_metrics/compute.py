@@ -32,7 +32,7 @@ class Inputs:
         columns: Input to its values: numbers, texts, or lists of them.
         told: How the rows of the files were brought together, in words.
         ids: What names each row, a text; None where nothing does.
-        options: What a run and qrels tell besides, where the metric takes it.
+        options: What a run and qrels tell besides.
         locate: Says of an input and a row where the cell stands.
     """
 
@@ -93,11 +93,8 @@ def compute_files(
             return per_item(name, scores, ids=result["query_ids"]), note
     metric = load_metric(name)
     inputs = _inputs(name, metric, files, options, reading)
-    # What the run misses does not matter to every metric.
-    takes = metric.options()
-    chosen = {key: value for key, value in inputs.options.items() if key in takes} | {**options}
     try:
-        result = metric.score(inputs.columns, chosen)
+        result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
         if odd := _odd_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None

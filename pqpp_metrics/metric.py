@@ -14,6 +14,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
 from pqpp_metrics.functional._containers import Values, unwrap
 from pqpp_metrics.functional._inputs import require_as_many
+from pqpp_metrics.functional._rankings.inputs import parameters_of
 
 
 class Metric:
@@ -56,8 +57,7 @@ class Metric:
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Option to its default; where there is none, `inspect.Parameter.empty`."""
-        parameters = list(inspect.signature(cls.function).parameters.values())
-        return {option.name: option.default for option in parameters[len(cls.forms[0]) :]}
+        return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod
     def score(

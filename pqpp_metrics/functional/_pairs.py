@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong_shape
 
@@ -31,16 +30,6 @@ def merged_pairs(predictions: Values, references: Values, tie_tolerance: float) 
 def is_constant(values: NDArray[Any]) -> bool:
     """Whether all values of a numpy array are equal."""
     return bool((values == values[0]).all())
-
-
-def pair_errors(predictions: Values, references: Values) -> tuple[Floats, Floats, Floats]:
-    """Check predicted and true values of at least one pair; return them and their differences."""
-    x, y = paired_values(predictions, references, ge=1)
-    with np.errstate(over="ignore"):
-        errors = x - y
-    if not np.isfinite(errors).all():
-        raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
-    return x, y, errors
 
 
 def pearson_correlation(x: Floats, y: Floats) -> float:

@@ -30,23 +30,17 @@ ranks are counted, as trec_eval's -J does; without it NaN is an error.
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.order import count, share
 from pqpp_metrics.functional._rankings.ranked import chance_of_any, relevant_in_top
 
 
 def reciprocal_rank(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int | None = None,
-    ties: str = "expected",
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int | None = None, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return the reciprocal rank: 1 / the rank of the first relevant document.
 
@@ -67,8 +61,7 @@ def reciprocal_rank(
         [0.5, 0.75]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
     k = min(k or given.scores.shape[1], given.scores.shape[1])
     return _reciprocal_rank(given, k)
 
@@ -102,15 +95,7 @@ def _reciprocal_rank(inputs, k):
 
 
 def precision_at_k(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int = 10,
-    ties: str = "expected",
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int = 10, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return precision at k: the share of relevant documents among the first k.
 
@@ -131,23 +116,13 @@ def precision_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
     top = min(k, given.scores.shape[1])
     return relevant_in_top(given, top) / k
 
 
 def recall_at_k(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int = 10,
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int = 10, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return recall at k: the share of a query's relevant documents that are among the first k.
 
@@ -167,22 +142,13 @@ def recall_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
     top = min(k, given.scores.shape[1])
     return share(given.xp, relevant_in_top(given, top), given.number_relevant)
 
 
 def hit_rate_at_k(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int = 10,
-    ties: str = "expected",
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int = 10, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return the hit rate at k: whether any of the first k documents is relevant.
 
@@ -204,23 +170,12 @@ def hit_rate_at_k(
         [0.5, 1.0]
     """
     k = require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
     top = min(k, given.scores.shape[1])
     return given.xp.clip(relevant_in_top(given, top, expected=chance_of_any), 0.0, 1.0)
 
 
-def r_precision(
-    *,
-    scores: Values,
-    relevance: Values,
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
-) -> Array:
+def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRules]) -> Array:
     """Return R-precision: the share of relevant documents among the first R, R being their number.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
@@ -236,7 +191,6 @@ def r_precision(
         >>> r_precision(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
     top = given.xp.clip(given.number_relevant, 1, given.scores.shape[1])
     return share(given.xp, relevant_in_top(given, top), given.number_relevant)
