@@ -135,7 +135,10 @@ def _inputs(
     for name, source in sources.items():
         columns[name], cells[name] = _column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
-        return _groups(cells, how)
+        drop = how.nan == "drop"  # columns that are one entry each go with no other by row
+        kept = {n: [c for c in own if not (drop and lacks_value(c))] for n, own in cells.items()}
+        left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
+        return Inputs({name: [own] for name, own in kept.items()}, [dropped_text(left)])
     return _join_rows(sources, columns, cells, how)
 
 
@@ -155,14 +158,6 @@ def _rankings(
         of_run["document_ids"] = judged.document_numbers
     columns = {"predictions": judged.scores, "references": judged.relevance}
     return Inputs(columns, [dropped_text(left + more)], judged.query_ids, of_run)
-
-
-def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
-    """Return columns that are one entry each, which go with no other by row."""
-    drop = how.nan == "drop"
-    kept = {name: [c for c in own if not (drop and lacks_value(c))] for name, own in cells.items()}
-    left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-    return Inputs({name: [own] for name, own in kept.items()}, [dropped_text(left)])
 
 
 def _join_rows(

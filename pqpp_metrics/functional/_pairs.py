@@ -44,6 +44,23 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
     return min(1.0, max(-1.0, r))
 
 
+def student_t_p_value(r: float, n: int) -> float:
+    """The two-sided p-value of a correlation of n pairs, by Student's t-test.
+
+    With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
+    bivariate normal data. NaN for a NaN correlation, 1.0 for two pairs, which are always on a line.
+    """
+    from scipy.special import betainc
+
+    if math.isnan(r):
+        return math.nan
+    if n == 2:
+        return 1.0
+    # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
+    half = n / 2 - 1
+    return float(2 * betainc(half, half, (1 - abs(r)) / 2))
+
+
 def unit_deviations(values: Floats) -> Floats:
     """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
     deviations = _deviations(values)

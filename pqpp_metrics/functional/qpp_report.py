@@ -137,7 +137,7 @@ def rmse_qpp(
 
     p = math.nan
     if n > 1:
-        p = correlation.student_t_p_value(_pairs.pearson_correlation(x, y), n)
+        p = _pairs.student_t_p_value(_pairs.pearson_correlation(x, y), n)
     return Result("rmse_qpp", value, p, n, confidence, interval, ends)
 
 

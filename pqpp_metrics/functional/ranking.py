@@ -117,8 +117,7 @@ def precision_at_k(
     """
     k = require_int("k", k)
     given = ranking_inputs(scores, relevance, Rules(**rules))
-    top = min(k, given.scores.shape[1])
-    return relevant_in_top(given, top) / k
+    return relevant_in_top(given, k) / k
 
 
 def recall_at_k(
@@ -143,8 +142,7 @@ def recall_at_k(
     """
     k = require_int("k", k)
     given = ranking_inputs(scores, relevance, Rules(**rules))
-    top = min(k, given.scores.shape[1])
-    return share(given.xp, relevant_in_top(given, top), given.number_relevant)
+    return share(given.xp, relevant_in_top(given, k), given.number_relevant)
 
 
 def hit_rate_at_k(
@@ -171,8 +169,7 @@ def hit_rate_at_k(
     """
     k = require_int("k", k)
     given = ranking_inputs(scores, relevance, Rules(**rules))
-    top = min(k, given.scores.shape[1])
-    return given.xp.clip(relevant_in_top(given, top, expected=chance_of_any), 0.0, 1.0)
+    return given.xp.clip(relevant_in_top(given, k, expected=chance_of_any), 0.0, 1.0)
 
 
 def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRules]) -> Array:

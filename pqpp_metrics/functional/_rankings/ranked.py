@@ -30,20 +30,17 @@ def chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> 
 def relevant_in_top(
     inputs: RankingInputs,
     k: int | Array,
-    relevant: Callable[[Array], Array] | None = None,
     expected: Callable[..., Array] = expected_number,
 ) -> Array:
     """Number of relevant documents among the first k, as float64 (queries,).
 
     Args:
         inputs: Of any library.
-        k: One for all or (queries,), no more than there are documents.
-        relevant: Which grades count, if not those of relevant documents.
+        k: One for all, or (queries,), no more than there are documents.
         expected: What documents tied at the k-th score add with ties="expected".
     """
-    xp, scores = inputs.xp, inputs.scores
-    relevant = relevant or inputs.relevant
-    is_relevant = relevant(inputs.relevance)
+    xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
+    k = min(k, scores.shape[1]) if isinstance(k, int) else k
     threshold = _kth_largest(xp, scores, k)[:, None]
     reached = scores >= threshold
     relevant_counts = xp.astype(count(xp, is_relevant & reached), xp.float64)
