@@ -65,7 +65,8 @@ def unit_deviations(values: Floats) -> Floats:
     """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
     deviations = _deviations(values)
     length = np.sqrt((deviations * deviations).sum(axis=-1, keepdims=True))
-    return deviations / np.where(length > 0, length, 1.0)
+    deviations /= np.where(length > 0, length, 1.0)
+    return deviations
 
 
 def _deviations(values):

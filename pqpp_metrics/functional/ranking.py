@@ -62,26 +62,21 @@ def reciprocal_rank(
     """
     k = None if k is None else require_int("k", k)
     given = ranking_inputs(scores, relevance, Rules(**rules))
-    k = min(k or given.scores.shape[1], given.scores.shape[1])
-    return _reciprocal_rank(given, k)
-
-
-def _reciprocal_rank(inputs, k):
-    xp, scores = inputs.xp, inputs.scores
-    relevant = inputs.relevant(inputs.relevance)
-    best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
-    tied, ahead = scores == best[:, None], count(xp, scores > best[:, None])
+    xp, scored, relevant = given.xp, given.scores, given.relevant(given.relevance)
+    k = min(k or scored.shape[1], scored.shape[1])
+    best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
+    tied, ahead = scored == best[:, None], count(xp, scored > best[:, None])
     number, has_relevant, rank = count(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
     rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
-    if inputs.ties == "pessimistic":
+    if given.ties == "pessimistic":
         rank[rows] += count(xp, tied & ~relevant)
-    elif inputs.ties == "order":
+    elif given.ties == "order":
         reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
         rank[rows] += count(xp, tied & ~reached)
     values = xp.where(has_relevant & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
-    if inputs.ties == "expected" and rows.shape[0]:
+    if given.ties == "expected" and rows.shape[0]:
         parts = ahead[rows], number[rows], count(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
         values[rows], none_so_far = 0.0, xp.ones_like(hits)

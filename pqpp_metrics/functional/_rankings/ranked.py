@@ -117,12 +117,8 @@ def ranked_gains(
     rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
     if not rows.shape[0]:
         return ranked, None
-    tied = (xp.take(part, rows, axis=0) for part in (scores, ranked))
-    return ranked, _tie_groups(xp, rows, *tied)
-
-
-def _tie_groups(xp, rows, scores, gains):
-    """The groups in scores in falling order; the gains are in the same order."""
+    # The scores are in falling order, and the gains in the same.
+    scores, gains = (xp.take(part, rows, axis=0) for part in (scores, ranked))
     queries, documents = scores.shape
     begins = scores[:, 1:] != scores[:, :-1]
     begins = xp.reshape(xp.concat([xp.ones_like(begins[:, :1]), begins], axis=1), (-1,))
@@ -135,7 +131,7 @@ def _tie_groups(xp, rows, scores, gains):
     total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
     before = xp.take(total, first) - xp.take(xp.reshape(gains, (-1,)), first)
     parts = last - first + 1, first % documents, xp.take(total, last) - before, before
-    return TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
+    return ranked, TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
 
 
 def mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
