@@ -128,21 +128,11 @@ def average_precision(
     """
     k = None if k is None else require_int("k", k)
     given = ranking_inputs(scores, relevance, Rules(**rules))
-    xp = given.xp
-    ranks = _ranks(given, given.scores.shape[1])
-    weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
-    summed = order.weighted_sum(xp, _precisions(given, ranks), weight)
-    return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)
-
-
-def _precisions(inputs, ranks):
-    """At each rank the expected number of relevant documents up to it, if it holds one, else 0.
-
-    In a tie of n documents, r of them relevant, a place holds a relevant one with probability
-    r / n; the other r - 1 are then spread evenly over the other n - 1 places.
-    """
-    xp = inputs.xp
-    ranked, tied = ranked_gains(inputs, inputs.relevant)
+    xp, ranks = given.xp, _ranks(given, given.scores.shape[1])
+    # At each rank the expected number of relevant documents up to it, if it holds one, else 0. In a
+    # tie of n documents, r of them relevant, a place holds a relevant one with probability r / n;
+    # the other r - 1 are then spread evenly over the other n - 1 places.
+    ranked, tied = ranked_gains(given, given.relevant)
     precisions = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)
@@ -151,4 +141,6 @@ def _precisions(inputs, ranks):
         precisions[tied.rows, :] = (
             tied.gain / size * (tied.gain_before + places_before * others + 1.0)
         )
-    return precisions
+    weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
+    summed = order.weighted_sum(xp, precisions, weight)
+    return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)
