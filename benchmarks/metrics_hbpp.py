@@ -1,4 +1,4 @@
-"""HBPP over 250,000 judgments: this project beside pandas, polars and plain numpy."""
+"""HBPP over 250,000 judgments: this project beside pandas and polars."""
 
 from collections import defaultdict
 from itertools import count
@@ -12,15 +12,13 @@ IMAGES, ANNOTATORS, IMAGES_PER_PROMPT = 83_334, 3, 4
 
 
 def rows():
-    """Compare on adjacent and shuffled rows, with string and integer ids."""
+    """Compare on adjacent and shuffled rows, with string ids in lists and other containers."""
     rng = np.random.default_rng(0)
     labels = rng.choice([2.0, 1.0, 0.0, -1.0], (IMAGES, ANNOTATORS))
     numbers = np.arange(IMAGES) // IMAGES_PER_PROMPT
     orders = {"adjacent": np.arange(IMAGES), "shuffled": rng.permutation(IMAGES)}
     for name, order in orders.items():
         yield from _string_rows(name, labels, numbers[order], aim=5 if name == "adjacent" else 2)
-    for name, order in orders.items():
-        yield _integer_row(name, labels, numbers[order])
     yield from _container_rows(labels, [f"mscoco-{number}" for number in numbers])
 
 
@@ -76,22 +74,11 @@ def _string_rows(name, labels, numbers, aim):
     ours = best_time(lambda: hbpp(labels, ids), repeats=15)
     expected = dict(zip(*(part.tolist() for part in hbpp(labels, ids)), strict=True))
     task = f"HBPP, {labels.size:,} judgments, {name} string ids"
-    peers = {"pandas": (_pandas(labels, ids), dict), "polars": (_polars(labels, ids), _as_dict)}
-    for peer, (compute, as_dict) in peers.items():
-        found = as_dict(compute())
+    peers = {"pandas": _pandas(labels, ids), "polars": _polars(labels, ids)}
+    for peer, compute in peers.items():
+        found = dict(compute() if peer == "pandas" else compute().iter_rows())
         assert all(abs(found[key] - expected[key]) < 1e-9 for key in expected)
         yield Row(task, with_version(peer), best_time(compute, repeats=7), ours, aim)
-
-
-def _as_dict(frame):
-    return dict(frame.iter_rows())
-
-
-def _integer_row(name, labels, numbers):
-    ours = best_time(lambda: hbpp(labels, numbers), repeats=15)
-    peer = best_time(lambda: _bincount(labels, numbers), repeats=15)
-    task = f"HBPP, {labels.size:,} judgments, {name} integer ids"
-    return Row(task, f"np.bincount, {with_version('numpy')}", peer, ours, 0.67)
 
 
 def _long(labels, ids):
@@ -146,17 +133,3 @@ def _polars(labels, ids):
         return images.group_by("prompt").agg(relevance.mean().alias("score"))
 
     return compute
-
-
-def _bincount(labels, numbers):
-    """The whole computation with bincount, on ids that already count from 0."""
-    images = np.repeat(np.arange(len(labels)), labels.shape[1])
-    votes, count = labels.ravel(), len(labels)
-    positive = votes >= 1
-    positives = np.bincount(images, positive, count)
-    kept = np.bincount(images, np.where(positive, votes, 0.0), count)
-    negatives = np.bincount(images, minlength=count) - positives
-    others = np.bincount(images, votes, count) - kept
-    with np.errstate(invalid="ignore", divide="ignore"):
-        relevance = np.where(positives > negatives, kept / positives, others / negatives)
-    return np.bincount(numbers, relevance) / np.bincount(numbers)

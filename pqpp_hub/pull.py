@@ -7,8 +7,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,7 +21,6 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 REACHED_SECONDS = 2.0
-_TAKEN_SECONDS = 0.4
 _TOO_LONG = 416
 _REACHED: set[tuple[str, int]] = set()
 
@@ -44,52 +42,15 @@ def is_reachable(url: str) -> bool:
         return True
 
     def connect() -> None:
-        socket.create_connection(place, timeout=REACHED_SECONDS / 2).close()
-        _REACHED.add(place)
-
-    return _any_succeeds([connect], REACHED_SECONDS)
-
-
-def is_name_taken(names: Iterable[str], kind: str) -> bool:
-    """Return whether the Hub has a repository of any name, if it answers fast.
-
-    This is asked before a name of this package is used for what it says: within four tenths of a
-    second, offline too. A name of which nothing was heard until then counts as free.
-
-    Args:
-        names: Repositories, with or without an owner.
-        kind: `model`, `dataset` or `space`.
-
-    Example:
-        >>> is_name_taken([], "dataset")
-        False
-    """
-
-    def ask(name: str) -> None:
-        from huggingface_hub import HfApi
-
-        HfApi().repo_info(name, repo_type=kind, timeout=_TAKEN_SECONDS)
-
-    return _any_succeeds([partial(ask, name) for name in names], _TAKEN_SECONDS)
-
-
-def _any_succeeds(attempts: Sequence[Callable[[], None]], seconds: float) -> bool:
-    """Tell whether one of some attempts, made at once, ends well within some seconds."""
-    ended: list[bool] = []
-
-    def end(attempt: Callable[[], None]) -> None:
         with contextlib.suppress(Exception):
-            attempt()
-            ended.append(True)
+            socket.create_connection(place, timeout=REACHED_SECONDS / 2).close()
+            _REACHED.add(place)
 
     # A name server that does not answer holds a request for longer than any timeout of it.
-    threads = [Thread(target=end, args=(attempt,), daemon=True) for attempt in attempts]
-    for thread in threads:
-        thread.start()
-    limit = time.monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0, limit - time.monotonic()))
-    return bool(ended)
+    thread = Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(REACHED_SECONDS)
+    return place in _REACHED
 
 
 def is_offline() -> bool:

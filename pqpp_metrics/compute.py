@@ -32,7 +32,7 @@ class Inputs:
         columns: Input to its values: numbers, texts, or lists of them.
         told: How the rows of the files were brought together, in words.
         ids: What names each row, a text; None where nothing does.
-        options: What a run and qrels tell besides, where the metric takes it.
+        options: What a run and qrels tell besides.
         locate: Says of an input and a row where the cell stands.
     """
 
@@ -93,11 +93,8 @@ def compute_files(
             return per_item(name, scores, ids=result["query_ids"]), note
     metric = load_metric(name)
     inputs = _inputs(name, metric, files, options, reading)
-    # What the run misses does not matter to every metric.
-    takes = metric.options()
-    chosen = {key: value for key, value in inputs.options.items() if key in takes} | {**options}
     try:
-        result = metric.score(inputs.columns, chosen)
+        result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
         if odd := _odd_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
@@ -138,7 +135,10 @@ def _inputs(
     for name, source in sources.items():
         columns[name], cells[name] = _column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
-        return _groups(cells, how)
+        drop = how.nan == "drop"  # columns that are one entry each go with no other by row
+        kept = {n: [c for c in own if not (drop and lacks_value(c))] for n, own in cells.items()}
+        left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
+        return Inputs({name: [own] for name, own in kept.items()}, [dropped_text(left)])
     return _join_rows(sources, columns, cells, how)
 
 
@@ -158,14 +158,6 @@ def _rankings(
         of_run["document_ids"] = judged.document_numbers
     columns = {"predictions": judged.scores, "references": judged.relevance}
     return Inputs(columns, [dropped_text(left + more)], judged.query_ids, of_run)
-
-
-def _groups(cells: Mapping[str, list], how: Reading) -> Inputs:
-    """Return columns that are one entry each, which go with no other by row."""
-    drop = how.nan == "drop"
-    kept = {name: [c for c in own if not (drop and lacks_value(c))] for name, own in cells.items()}
-    left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-    return Inputs({name: [own] for name, own in kept.items()}, [dropped_text(left)])
 
 
 def _join_rows(

@@ -57,7 +57,16 @@ class EvaluateMetric(Metric, evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None, **others: Any) -> None:
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
         batch = {"predictions": predictions, "references": references, **others}
-        super().add_batch(**self._batch(batch))
+        names = self.input_names()
+        self.check_options([name for name in batch if batch[name] is not None])
+        columns = {}
+        for name in names:
+            if batch.get(name) is None:
+                raise MetricInputError(f"`{name}` is missing; give {' and '.join(names)}")
+            column = to_plain(to_numpy(unwrap(name, batch[name])))
+            is_label = self.forms[0][name].kind == "label"
+            columns[name] = as_json(column) if is_label else column
+        super().add_batch(**columns)
 
     def compute(self, **inputs_and_options: Any) -> dict[str, Any]:
         """Compute the metric; as `evaluate.Metric.compute`.
@@ -88,19 +97,6 @@ class EvaluateMetric(Metric, evaluate.Metric):
         except Exception:
             self._discard()
             raise
-
-    def _batch(self, batch):
-        """A batch as evaluate's cache takes it."""
-        names = self.input_names()
-        self.check_options([name for name in batch if batch[name] is not None])
-        columns = {}
-        for name in names:
-            if batch.get(name) is None:
-                raise MetricInputError(f"`{name}` is missing; give {' and '.join(names)}")
-            column = to_plain(to_numpy(unwrap(name, batch[name])))
-            is_label = self.forms[0][name].kind == "label"
-            columns[name] = as_json(column) if is_label else column
-        return columns
 
     def _discard(self):
         """Forget what was added and release the cache files, so that the next try starts clean."""

@@ -35,7 +35,6 @@ _NUMBERS, _TABLE, _LABEL = Entry("number", 1), Entry("number", 2), Entry("label"
 PAIRS = ({"predictions": _NUMBER, "references": _NUMBER},)
 RANKINGS = ({"predictions": _NUMBERS, "references": _NUMBERS},)
 MAPS = ({"predictions": _TABLE, "references": _TABLE},)
-VECTORS = RANKINGS
 TEXT_PAIRS = ({"predictions": _TEXT, "references": _TEXT},)
 PREFERENCES = ({"predictions": _NUMBERS, "references": _NUMBER},)
 TWO_PREDICTORS = ({"predictions": _NUMBER, "other_predictions": _NUMBER, "references": _NUMBER},)

@@ -12,8 +12,9 @@ import numpy as np
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
-from pqpp_metrics.functional._containers import Values, unwrap
+from pqpp_metrics.functional._containers import Values, mean_of_defined, unwrap
 from pqpp_metrics.functional._inputs import require_as_many
+from pqpp_metrics.functional._rankings.inputs import parameters_of
 
 
 class Metric:
@@ -56,8 +57,7 @@ class Metric:
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Option to its default; where there is none, `inspect.Parameter.empty`."""
-        parameters = list(inspect.signature(cls.function).parameters.values())
-        return {option.name: option.default for option in parameters[len(cls.forms[0]) :]}
+        return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod
     def score(
@@ -144,9 +144,7 @@ def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
         {'ndcg': 0.5, 'scores': [0.5, nan]}
     """
     scores = np.asarray(scores)
-    valued = scores[~np.isnan(scores)]
-    mean = float(valued.mean()) if valued.size else float("nan")
-    return to_plain({name: mean, "scores": scores} | companions)
+    return to_plain({name: mean_of_defined(scores), "scores": scores} | companions)
 
 
 def base() -> type[Metric]:

@@ -2,8 +2,7 @@
 
 evaluate has no plugin mechanism: its loader looks for a local folder, then on the Hub. This module
 wraps the loader's factory, so that a path that starts with `pqpp/` becomes the path of the packaged
-file; evaluate then copies, hashes and caches that file like any local one. A metric's name alone
-also works, if neither a folder nor a metric of evaluate has that name.
+file; evaluate then copies, hashes and caches that file like any local one.
 
 Importing this module imports nothing heavy: the wrapping waits until evaluate is imported.
 """
@@ -50,7 +49,7 @@ def patch(loading_module: ModuleType) -> None:
 
         @functools.wraps(original)
         def resolve(path, *args, **kwargs):
-            if isinstance(path, str) and (path.startswith(_PREFIX) or _is_ours(path)):
+            if isinstance(path, str) and path.startswith(_PREFIX):
                 path = str(metric_path(path.removeprefix(_PREFIX)))
             return original(path, *args, **kwargs)
 
@@ -58,16 +57,6 @@ def patch(loading_module: ModuleType) -> None:
         for module in (loading_module, *map(sys.modules.get, _IMPORTERS)):
             if getattr(module, _FACTORY, None) is original:
                 setattr(module, _FACTORY, resolve)
-
-
-def _is_ours(path: str) -> bool:
-    """Tell whether a name without the prefix is that of a metric of ours, and of nothing else."""
-    if "/" in path or path not in list_metrics() or Path(path).exists():
-        return False
-    from pqpp_hub.pull import is_name_taken
-
-    kinds = ("metric", "comparison", "measurement")  # of evaluate's own, each an owner of Spaces
-    return not is_name_taken([f"evaluate-{kind}/{path}" for kind in kinds], "space")
 
 
 def list_metrics() -> list[str]:

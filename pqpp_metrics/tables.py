@@ -132,20 +132,6 @@ _MOST = 3  # ids that a message lists
 _BETWEEN = "\x1f"  # the parts of an id of several columns
 
 
-class Joined(NamedTuple):
-    """Which rows of the files belong together.
-
-    Attributes:
-        rows: File to its rows in the order of the first file.
-        ids: The text that names each row, None where nothing does.
-        told: What was done, in words; empty for one file.
-    """
-
-    rows: Mapping[str, Sequence[int]]
-    ids: list[str] | None
-    told: str
-
-
 class _File(NamedTuple):
     """A file, and what may name its rows: names of ids to a text a row."""
 
@@ -159,7 +145,7 @@ def join_tables(
     used: Mapping[str, set[str]],
     named: Sequence[str] = (),
     missing: str = "error",
-) -> Joined:
+) -> tuple[Mapping[str, Sequence[int]], list[str] | None, str]:
     """Join the rows of files by their ids.
 
     Ids are a column or the pandas index of a Parquet file. Files that all have some are joined by
@@ -170,6 +156,10 @@ def join_tables(
         used: File to the columns that are scored, which name no row.
         named: The columns that together are the id; those of `KEYS` and indexes if empty.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
+
+    Returns:
+        File to its rows in the order of the first file; the text that names each row, None where
+        nothing does; and what was done, in words, empty for one file.
 
     Raises:
         MetricInputError: An id is missing or there twice, or only some of several files have ids;
@@ -192,17 +182,17 @@ def join_tables(
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
             raise MetricInputError(f"{came}, which {lacking[0]} does not have; add it there")
         without = f": {', '.join(lacking)} without ids" if holders else ""
-        return Joined(rows, None, f"paired by row{without}" if len(files) > 1 else "")
+        return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
         rows = _match_rows(files, names, texts, missing)
     kept = [texts[0][row] for row in rows[files[0].path]]
     if len(files) < 2:
-        return Joined(rows, kept, "")
+        return rows, kept, ""
     called = " = ".join(dict.fromkeys(names))
     _refuse_contradiction(files, called, rows)
     left = sum(map(len, texts)) - len(kept) * len(texts)
     dropped = f", {left:,} without a partner left out" if left else ""
-    return Joined(rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}")
+    return rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}"
 
 
 def _ids_in(

@@ -9,7 +9,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import qpp_values
-from pqpp_metrics.functional._containers import Floats
+from pqpp_metrics.functional._containers import Floats, mean_of_defined
 from pqpp_metrics.functional._inputs import as_array, as_floats
 
 MEASURES = ("pearson", "kendall", "spearman", "rmse")
@@ -61,7 +61,7 @@ class TrainerMetrics:
         columns = [np.concatenate(parts) for parts in zip(*self._batches, strict=True)]
         self._batches = []
         by_measure = qpp_values(columns[0], columns[1], self.measures)
-        return {name: _mean(values) for name, values in by_measure.items()}
+        return {name: mean_of_defined(values) for name, values in by_measure.items()}
 
 
 def compute_metrics(prediction: Any) -> dict[str, float]:
@@ -82,8 +82,3 @@ def _table(name, values):
     array = as_array(name, values)
     table = as_floats(name, array, ndim=array.ndim if array.ndim in (1, 2) else 2, finite=False)
     return table[:, None] if table.ndim == 1 else table
-
-
-def _mean(values):
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")

@@ -82,6 +82,12 @@ def unwrap(name: str, value: object) -> Any:
     return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 
 
+def mean_of_defined(values: NDArray[Any]) -> float:
+    """Mean of the values of a numpy array that are not NaN; NaN without any."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
 def to_numpy(array: Array) -> NDArray[Any]:
     """Return a numpy array or a torch tensor on any device as a numpy array."""
     return array.detach().cpu().numpy() if hasattr(array, "detach") else array

@@ -17,6 +17,7 @@ from pqpp_metrics.functional._studentised import reach
 LEAST_PAIRS = 4
 # A correlation beyond this is that of a line, but for rounding.
 _LINE = 1 - 1e-14
+_PAIRS_AT_ONCE = 65_536  # whose arrays stay in the cache
 
 
 def correlation_interval(
@@ -52,16 +53,20 @@ def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     n = x.shape[-1]
     x, y = unit_deviations(x), unit_deviations(y)
     r, lost = (x * y).sum(axis=-1, keepdims=True), n / (n - 1)
-    z = fisher_z(r)
-    x_square, y_square = 1 - lost * x * x, 1 - lost * y * y
-    x_square[x_square < 1e-14] = y_square[y_square < 1e-14] = math.nan
-    left = (r - lost * x * y) / np.sqrt(x_square * y_square)
-    is_line = np.abs(r) > _LINE
-    # Where the others are in a line their z is infinite: by the derivative of z.
-    change = (r - left) / np.where(is_line, 1.0, 1 - r * r)
-    beyond = np.abs(left) > _LINE
-    change = np.where(beyond, change, z - np.arctanh(np.where(beyond, 0, left)))
-    return z[..., 0], (n - 1) * np.where(is_line, 0.0, change)
+    z, is_line = fisher_z(r), np.abs(r) > _LINE
+    influences = np.empty(np.broadcast_shapes(x.shape, y.shape))
+    for start in range(0, n, _PAIRS_AT_ONCE):
+        part = np.s_[..., start : start + _PAIRS_AT_ONCE]
+        a, b = x[part], y[part]
+        a_square, b_square = 1 - lost * a * a, 1 - lost * b * b
+        a_square[a_square < 1e-14] = b_square[b_square < 1e-14] = math.nan
+        left = (r - lost * a * b) / np.sqrt(a_square * b_square)
+        # Where the others are in a line their z is infinite: by the derivative of z.
+        change = (r - left) / np.where(is_line, 1.0, 1 - r * r)
+        beyond = np.abs(left) > _LINE
+        change = np.where(beyond, change, z - np.arctanh(np.where(beyond, 0, left)))
+        influences[part] = (n - 1) * np.where(is_line, 0.0, change)
+    return z[..., 0], influences
 
 
 def fisher_z(r: Floats) -> Floats:

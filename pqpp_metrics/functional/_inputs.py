@@ -228,6 +228,20 @@ def require_size(height: object, width: object) -> tuple[int, int]:
     return height, width
 
 
+def as_points(name: str, points: object, height: int, width: int) -> Floats:
+    """Return points, none or more [row, column] on a map, as a numpy float64 array (points, 2)."""
+    if to_numpy(as_array(name, points)).size == 0:
+        return np.empty((0, 2))
+    pairs = as_floats(name, points, ndim=2, finite=False)
+    if pairs.shape[1] != 2:
+        raise wrong_shape(name, pairs, "give [row, column] pairs")
+    inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
+    if not inside.all():
+        outside = pairs[~inside.all(axis=1)][0].tolist()
+        raise MetricInputError(f"`{name}` holds {outside}, outside {height} x {width} pixels")
+    return pairs
+
+
 def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:

@@ -1,7 +1,6 @@
 """Names of ranking measures, as ir_measures and trec_eval write them, and what they stand for."""
 
 import ast
-import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import Any
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
-from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import Rules, parameters_of, ranking_inputs
 
 # A measure's names, the shortest first.
 _NAMES = {
@@ -96,7 +95,7 @@ def _parse(label):
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _options(label, function, written["options"])
     if at := written["at"]:
-        if "k" not in inspect.signature(function).parameters:
+        if "k" not in parameters_of(function):
             raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
         if "." in at or len(at) > 18 or int(at) < 1:
             raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
@@ -110,7 +109,7 @@ def _options(label, function, text):
     """The options in brackets, p=0.8, as Python writes them."""
     if not text:
         return {}
-    known = [name for name in inspect.signature(function).parameters if name not in _INPUTS]
+    known = [name for name in parameters_of(function) if name not in _INPUTS]
     try:
         (call,) = ast.parse(f"f({text})").body
         pairs = {word.arg: ast.literal_eval(word.value) for word in call.value.keywords}
@@ -133,14 +132,11 @@ def compute_measures(
     measures: Sequence[RankingMeasure], scores: Values, relevance: Values, rules: Rules
 ) -> dict[str, Floats]:
     """As `evaluate_rankings`, of read measures."""
-    groups: dict[str, list[RankingMeasure]] = {}
+    given, values = {}, {}
     for measure in measures:
-        groups.setdefault(repr(measure.rules), []).append(measure)
-    values = {}
-    for members in groups.values():
-        given = ranking_inputs(scores, relevance, replace(rules, **members[0].rules))
-        for measure in members:
-            values[measure.label] = to_numpy(
-                measure.function(scores=given, relevance=None, **measure.options)
-            )
-    return {measure.label: values[measure.label] for measure in measures}
+        key = repr(measure.rules)
+        if key not in given:
+            given[key] = ranking_inputs(scores, relevance, replace(rules, **measure.rules))
+        found = measure.function(scores=given[key], relevance=None, **measure.options)
+        values[measure.label] = to_numpy(found)
+    return values

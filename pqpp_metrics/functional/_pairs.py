@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong_shape
 
@@ -33,16 +32,6 @@ def is_constant(values: NDArray[Any]) -> bool:
     return bool((values == values[0]).all())
 
 
-def pair_errors(predictions: Values, references: Values) -> tuple[Floats, Floats, Floats]:
-    """Check predicted and true values of at least one pair; return them and their differences."""
-    x, y = paired_values(predictions, references, ge=1)
-    with np.errstate(over="ignore"):
-        errors = x - y
-    if not np.isfinite(errors).all():
-        raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
-    return x, y, errors
-
-
 def pearson_correlation(x: Floats, y: Floats) -> float:
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
     if is_constant(x) or is_constant(y):
@@ -55,11 +44,29 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
     return min(1.0, max(-1.0, r))
 
 
+def student_t_p_value(r: float, n: int) -> float:
+    """The two-sided p-value of a correlation of n pairs, by Student's t-test.
+
+    With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
+    bivariate normal data. NaN for a NaN correlation, 1.0 for two pairs, which are always on a line.
+    """
+    from scipy.special import betainc
+
+    if math.isnan(r):
+        return math.nan
+    if n == 2:
+        return 1.0
+    # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
+    half = n / 2 - 1
+    return float(2 * betainc(half, half, (1 - abs(r)) / 2))
+
+
 def unit_deviations(values: Floats) -> Floats:
     """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
     deviations = _deviations(values)
     length = np.sqrt((deviations * deviations).sum(axis=-1, keepdims=True))
-    return deviations / np.where(length > 0, length, 1.0)
+    deviations /= np.where(length > 0, length, 1.0)
+    return deviations
 
 
 def _deviations(values):

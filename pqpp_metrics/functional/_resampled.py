@@ -18,12 +18,10 @@ _DRAWN_AT_ONCE = 4_000_000
 _COUNTED_AT_ONCE = 32
 
 
-def draws_of_queries(
-    n: int, resamples: int, seed: int, at_once: int = _DRAWN_AT_ONCE
-) -> Iterator[NDArray[np.float32]]:
+def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
     """How often each of n queries is drawn in each resample, some resamples at a time."""
     generator = np.random.default_rng(seed)
-    step = max(1, at_once // n)
+    step = max(1, _DRAWN_AT_ONCE // n)
     for start in range(0, resamples, step):
         counts = np.empty((min(step, resamples - start), n), dtype=np.float32)
         # Counting a few resamples at a time keeps their counters in the cache.

@@ -49,7 +49,7 @@ def get_spread(influences: Floats) -> Spread:
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
     deviations = np.where(is_unknown.any(axis=-1, keepdims=True), 0.0, influences)
-    deviations = deviations - deviations.mean(axis=-1, keepdims=True)
+    deviations -= deviations.mean(axis=-1, keepdims=True)
     largest = np.abs(deviations).max(axis=-1)
     deviations /= np.where(largest > 0, largest, 1.0)[..., None]
     squares = deviations * deviations

@@ -123,7 +123,7 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
     total = np.zeros((height, width))
     for annotator, own in enumerate(points):
         region = np.zeros((height, width), dtype=bool)
-        for row, column in _pairs(annotator, own, height, width):
+        for row, column in _inputs.as_points(f"points[{annotator}]", own, height, width):
             # Only the square around the disk needs a look.
             top, left = max(0, int(row - radius)), max(0, int(column - radius))
             rows = np.arange(top, min(height, int(row + radius) + 2))
@@ -132,18 +132,3 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
             region[top : top + len(rows), left : left + len(columns)] |= inside
         total += region
     return total / len(points)
-
-
-def _pairs(annotator, points, height, width):
-    """The points of one annotator, checked."""
-    name = f"points[{annotator}]"
-    if _inputs.to_numpy(_inputs.as_array(name, points)).size == 0:
-        return np.empty((0, 2))
-    pairs = _inputs.as_floats(name, points, ndim=2, finite=False)
-    if pairs.shape[1] != 2:
-        raise _inputs.wrong_shape(name, pairs, "give [row, column] pairs")
-    inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
-    if not inside.all():
-        outside = pairs[~inside.all(axis=1)][0].tolist()
-        raise MetricInputError(f"`{name}` holds {outside}, outside {height} x {width} pixels")
-    return pairs

@@ -12,44 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from pqpp_metrics.functional import _influence, _inputs, _pairs
+from pqpp_metrics.functional import _influence, _pairs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
-
-
-def student_t_p_value(r: float, n: int) -> float:
-    """Return the two-sided p-value of a correlation, by Student's t-test.
-
-    With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
-    bivariate normal data, and equal to that of `scipy.stats.pearsonr`.
-
-    Args:
-        r: The correlation.
-        n: The number of pairs, at least 2.
-
-    Returns:
-        The p-value in [0, 1]; NaN for a NaN correlation, 1.0 for two pairs, which are always on a
-        line.
-
-    Example:
-        >>> round(student_t_p_value(0.5, 20), 4)
-        0.0248
-    """
-    from scipy.special import betainc
-
-    n = _inputs.require_int("n", n)
-    if not 2 <= n < 2**53:
-        raise _inputs.not_allowed_error("n", n, "a correlation is of 2 to 2**53 pairs")
-    if math.isnan(r):
-        return math.nan
-    if not -1 <= r <= 1:
-        raise _inputs.not_allowed_error("r", r, "a correlation lies in [-1, 1]")
-    if n == 2:
-        return 1.0
-    # Under no correlation (r + 1) / 2 is Beta(n/2 - 1, n/2 - 1); both tails count.
-    half = n / 2 - 1
-    return float(2 * betainc(half, half, (1 - abs(r)) / 2))
 
 
 def pearson_qpp(
@@ -76,7 +42,7 @@ def pearson_qpp(
     x, y = _pairs.paired_values(predictions, references)
     r, n = _pairs.pearson_correlation(x, y), len(x)
     ends = _ends(r, lambda: _influence.of_pearson(x, y)[1])
-    return Result("pearson_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
+    return Result("pearson_qpp", r, _pairs.student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def _ends(value: float, influences: Callable[[], Floats]) -> Callable[[float], tuple[float, float]]:
@@ -116,7 +82,7 @@ def spearman_qpp(
     x, y = (_pairs.PairOrder(side) for side in sides)
     r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
     ends = _ends(r, lambda: _influence.of_spearman(x, y)[1])
-    return Result("spearman_qpp", r, student_t_p_value(r, n), n, confidence, interval, ends)
+    return Result("spearman_qpp", r, _pairs.student_t_p_value(r, n), n, confidence, interval, ends)
 
 
 def kendall_qpp(

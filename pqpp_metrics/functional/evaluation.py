@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import compute_measures, parsed_measures
-from pqpp_metrics.functional._rankings.inputs import Rules
+from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
 from pqpp_metrics.functional._resampled import sign_flips
 from pqpp_metrics.functional._studentised import get_spread, get_warning, mean_interval
 from pqpp_metrics.functional.significance import holm
@@ -26,12 +26,7 @@ def evaluate_rankings(
     scores: Values,
     relevance: Values,
     measures: str | Iterable[str],
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    **rules: Unpack[RankingRules],
 ) -> dict[str, Floats]:
     """Compute several measures of the same rankings, sorting the documents of a query once.
 
@@ -60,8 +55,7 @@ def evaluate_rankings(
         >>> {name: values.round(4).tolist() for name, values in found.items()}
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    return compute_measures(parsed_measures(measures), scores, relevance, rules)
+    return compute_measures(parsed_measures(measures), scores, relevance, Rules(**rules))
 
 
 def mean_intervals(

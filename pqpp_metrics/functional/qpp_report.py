@@ -18,7 +18,7 @@ from pqpp_metrics.functional._influence import LEAST_PAIRS, of_rmse, of_smare
 from pqpp_metrics.functional._inputs import alike_floats, as_list, require_choice
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
-from pqpp_metrics.functional._studentised import LONG_TAILED, mean_interval, reach
+from pqpp_metrics.functional._studentised import LONG_TAILED, reach
 from pqpp_metrics.functional._studentised import interval as interval_of
 
 
@@ -121,7 +121,11 @@ def rmse_qpp(
         >>> round(result["rmse_qpp"], 4), result["n"]
         (1.1547, 3)
     """
-    x, y, errors = _pairs.pair_errors(predictions, references)
+    x, y = _pairs.paired_values(predictions, references, ge=1)
+    with np.errstate(over="ignore"):
+        errors = x - y
+    if not np.isfinite(errors).all():
+        raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
     n, (rmse, influences) = len(errors), of_rmse(errors)
     value = float(rmse)
 
@@ -133,43 +137,8 @@ def rmse_qpp(
 
     p = math.nan
     if n > 1:
-        p = correlation.student_t_p_value(_pairs.pearson_correlation(x, y), n)
+        p = _pairs.student_t_p_value(_pairs.pearson_correlation(x, y), n)
     return Result("rmse_qpp", value, p, n, confidence, interval, ends)
-
-
-def mae_qpp(
-    predictions: Values, references: Values, confidence: float = 0.95, interval: str = "influence"
-) -> Result:
-    """Return the mean absolute error of predicted against true performance, in their unit.
-
-    Unlike the RMSE, it counts a large error no more than several small ones of the same sum
-    (Willmott and Matsuura, "Advantages of the Mean Absolute Error (MAE) over the Root Mean Square
-    Error (RMSE) in Assessing Average Model Performance", Climate Research 30, 2005).
-
-    Args:
-        confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default), that of `mean_intervals` of the absolute errors, or "none".
-
-    Returns:
-        `Result` with "mae_qpp", at least 0, "ci_low", "ci_high" (NaN for one pair), "n". There is
-        no p-value.
-
-    Example:
-        >>> result = mae_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 6.0])
-        >>> result["mae_qpp"], result["n"]
-        (1.0, 3)
-    """
-    errors = np.sort(np.abs(_pairs.pair_errors(predictions, references)[2]))
-    with np.errstate(over="ignore"):
-        value = float(errors.mean())
-    if not math.isfinite(value):
-        raise MetricInputError("`predictions` are too far from `references` to sum; rescale")
-
-    def ends(confidence):
-        low, high = mean_interval(errors, confidence)
-        return float(np.maximum(low, 0.0)), float(high)
-
-    return Result("mae_qpp", value, None, len(errors), confidence, interval, ends)
 
 
 QPP_MEASURES: dict[str, Callable[..., Result]] = {

@@ -30,23 +30,17 @@ ranks are counted, as trec_eval's -J does; without it NaN is an error.
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, ranking_inputs
 from pqpp_metrics.functional._rankings.order import count, share
 from pqpp_metrics.functional._rankings.ranked import chance_of_any, relevant_in_top
 
 
 def reciprocal_rank(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int | None = None,
-    ties: str = "expected",
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int | None = None, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return the reciprocal rank: 1 / the rank of the first relevant document.
 
@@ -67,28 +61,22 @@ def reciprocal_rank(
         [0.5, 0.75]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules)
-    k = min(k or given.scores.shape[1], given.scores.shape[1])
-    return _reciprocal_rank(given, k)
-
-
-def _reciprocal_rank(inputs, k):
-    xp, scores = inputs.xp, inputs.scores
-    relevant = inputs.relevant(inputs.relevance)
-    best = xp.max(xp.where(relevant, scores, -xp.inf), axis=1)
-    tied, ahead = scores == best[:, None], count(xp, scores > best[:, None])
+    given = ranking_inputs(scores, relevance, Rules(**rules))
+    xp, scored, relevant = given.xp, given.scores, given.relevant(given.relevance)
+    k = min(k or scored.shape[1], scored.shape[1])
+    best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
+    tied, ahead = scored == best[:, None], count(xp, scored > best[:, None])
     number, has_relevant, rank = count(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
     rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
-    if inputs.ties == "pessimistic":
+    if given.ties == "pessimistic":
         rank[rows] += count(xp, tied & ~relevant)
-    elif inputs.ties == "order":
+    elif given.ties == "order":
         reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
         rank[rows] += count(xp, tied & ~reached)
     values = xp.where(has_relevant & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
-    if inputs.ties == "expected" and rows.shape[0]:
+    if given.ties == "expected" and rows.shape[0]:
         parts = ahead[rows], number[rows], count(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
         values[rows], none_so_far = 0.0, xp.ones_like(hits)
@@ -102,15 +90,7 @@ def _reciprocal_rank(inputs, k):
 
 
 def precision_at_k(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int = 10,
-    ties: str = "expected",
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int = 10, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return precision at k: the share of relevant documents among the first k.
 
@@ -131,23 +111,12 @@ def precision_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules)
-    top = min(k, given.scores.shape[1])
-    return relevant_in_top(given, top) / k
+    given = ranking_inputs(scores, relevance, Rules(**rules))
+    return relevant_in_top(given, k) / k
 
 
 def recall_at_k(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int = 10,
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int = 10, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return recall at k: the share of a query's relevant documents that are among the first k.
 
@@ -167,22 +136,12 @@ def recall_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
-    top = min(k, given.scores.shape[1])
-    return share(given.xp, relevant_in_top(given, top), given.number_relevant)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
+    return share(given.xp, relevant_in_top(given, k), given.number_relevant)
 
 
 def hit_rate_at_k(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int = 10,
-    ties: str = "expected",
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int = 10, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return the hit rate at k: whether any of the first k documents is relevant.
 
@@ -204,23 +163,11 @@ def hit_rate_at_k(
         [0.5, 1.0]
     """
     k = require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids)
-    given = ranking_inputs(scores, relevance, rules)
-    top = min(k, given.scores.shape[1])
-    return given.xp.clip(relevant_in_top(given, top, expected=chance_of_any), 0.0, 1.0)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
+    return given.xp.clip(relevant_in_top(given, k, expected=chance_of_any), 0.0, 1.0)
 
 
-def r_precision(
-    *,
-    scores: Values,
-    relevance: Values,
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
-) -> Array:
+def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRules]) -> Array:
     """Return R-precision: the share of relevant documents among the first R, R being their number.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5; Buckley and Voorhees, "Retrieval System
@@ -236,7 +183,6 @@ def r_precision(
         >>> r_precision(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
     top = given.xp.clip(given.number_relevant, 1, given.scores.shape[1])
     return share(given.xp, relevant_in_top(given, top), given.number_relevant)

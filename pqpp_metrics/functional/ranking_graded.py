@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Unpack
 
 import array_api_compat
 import numpy as np
@@ -15,7 +16,12 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import not_allowed_error, require_choice, require_int, to_numpy
 from pqpp_metrics.functional._rankings import order
-from pqpp_metrics.functional._rankings.inputs import Rules, ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import (
+    GradedRules,
+    RankingRules,
+    Rules,
+    ranking_inputs,
+)
 from pqpp_metrics.functional._rankings.ranked import mean_gains, ranked_gains
 
 _GAINS = ("linear", "exponential")
@@ -28,11 +34,7 @@ def ndcg(
     relevance: Values,
     k: int | None = None,
     gains: str | Mapping[float, float] = "linear",
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    **rules: Unpack[GradedRules],
 ) -> Array:
     """Return nDCG, the normalized discounted cumulative gain: gains over log2(rank + 1).
 
@@ -59,8 +61,7 @@ def ndcg(
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, None, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
+    given = ranking_inputs(scores, relevance, Rules(**rules, relevance_level=None))
     xp = given.xp
     if isinstance(gains, Mapping):
         try:  # what fills up rows is not relevant
@@ -105,16 +106,7 @@ def _ranks(inputs, number):
 
 
 def average_precision(
-    *,
-    scores: Values,
-    relevance: Values,
-    k: int | None = None,
-    ties: str = "expected",
-    unretrieved: Values | None = None,
-    tie_tolerance: float = 0.0,
-    relevance_level: float | None = None,
-    judged_only: bool = False,
-    document_ids: Values | None = None,
+    *, scores: Values, relevance: Values, k: int | None = None, **rules: Unpack[RankingRules]
 ) -> Array:
     """Return average precision: the mean over relevant documents of the precision at their rank.
 
@@ -135,23 +127,12 @@ def average_precision(
         [0.8333]
     """
     k = None if k is None else require_int("k", k)
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only, document_ids, unretrieved)
-    given = ranking_inputs(scores, relevance, rules)
-    xp = given.xp
-    ranks = _ranks(given, given.scores.shape[1])
-    weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
-    summed = order.weighted_sum(xp, _precisions(given, ranks), weight)
-    return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)
-
-
-def _precisions(inputs, ranks):
-    """At each rank the expected number of relevant documents up to it, if it holds one, else 0.
-
-    In a tie of n documents, r of them relevant, a place holds a relevant one with probability
-    r / n; the other r - 1 are then spread evenly over the other n - 1 places.
-    """
-    xp = inputs.xp
-    ranked, tied = ranked_gains(inputs, inputs.relevant)
+    given = ranking_inputs(scores, relevance, Rules(**rules))
+    xp, ranks = given.xp, _ranks(given, given.scores.shape[1])
+    # At each rank the expected number of relevant documents up to it, if it holds one, else 0. In a
+    # tie of n documents, r of them relevant, a place holds a relevant one with probability r / n;
+    # the other r - 1 are then spread evenly over the other n - 1 places.
+    ranked, tied = ranked_gains(given, given.relevant)
     precisions = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)
@@ -160,4 +141,6 @@ def _precisions(inputs, ranks):
         precisions[tied.rows, :] = (
             tied.gain / size * (tied.gain_before + places_before * others + 1.0)
         )
-    return precisions
+    weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
+    summed = order.weighted_sum(xp, precisions, weight)
+    return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)

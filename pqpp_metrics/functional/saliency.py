@@ -33,7 +33,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs, _maps, _saliency
-from pqpp_metrics.functional._containers import Array, Floats, Values
+from pqpp_metrics.functional._containers import Array, Floats, Values, mean_of_defined
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -270,23 +270,10 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
         [[0.0, 2.0, 0.0]]
     """
     height, width = _inputs.require_size(height, width)
-    points = _inputs.to_numpy(_inputs.as_array("points", points))
-    if points.size == 0:
-        return np.zeros((height, width))
-    if points.dtype.kind in "fO":
-        points = _inputs.as_floats("points", points, ndim=points.ndim)
-    whole = points.astype(np.int64) if points.dtype.kind in "iuf" else None
-    if whole is None or (whole != points).any():
-        what = "fractions" if points.dtype.kind == "f" else points.dtype
-        raise MetricInputError(f"`points` holds {what}; a pixel is a pair of integers")
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise _inputs.wrong_shape("points", points, "give a row for each point, [row, column]")
-    inside = (points >= 0) & (points < [height, width])
-    if not inside.all():
-        outside = points[~inside.all(axis=1)][0].tolist()
-        raise MetricInputError(f"`points` holds {outside}, outside a map of {height} x {width}")
-    rows, columns = whole.T  # in a byte, row * width would wrap around
-    flat = np.bincount(rows * width + columns, minlength=height * width)
+    points = _inputs.as_points("points", points, height, width)
+    if (points % 1).any():
+        raise MetricInputError("`points` holds fractions; a pixel is a pair of integers")
+    flat = np.bincount((points @ [width, 1]).astype(np.int64), minlength=height * width)
     return flat.reshape(height, width).astype(np.float64)
 
 
@@ -390,14 +377,8 @@ def richhf_heatmap(
     error = report.pop("heatmap_mse")
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
-    means = {name: _mean(values) for name, values in (errors | others).items()}
+    means = {name: mean_of_defined(values) for name, values in (errors | others).items()}
     return means | {"n": len(error), "n_empty": int(empty.sum())}
-
-
-def _mean(values):
-    """Mean of the values that are defined, as float; NaN without any."""
-    values = values[values == values]
-    return float(values.mean()) if values.size else float("nan")
 
 
 def information_gain(

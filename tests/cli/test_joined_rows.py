@@ -102,9 +102,8 @@ def test_no_order_of_rows_changes_what_belongs_together(tmp_path_factory, known,
     if extra:
         with pytest.raises(MetricInputError, match=f": {len(extra)} .* not in every file"):
             join_tables(tables, used)
-    found = join_tables(tables, used, missing="drop")
-    rows = found.rows or dict.fromkeys(tables, range(len(sides[0])))
+    rows, ids, _ = join_tables(tables, used, missing="drop")
     columns = [[tables[path]["v"][row] for row in rows[path]] for path in tables]
-    assert dict(zip(found.ids, zip(*columns, strict=True), strict=True)) == {
+    assert dict(zip(ids, zip(*columns, strict=True), strict=True)) == {
         one: (str(a), str(b)) for one, (a, b) in known.items()
     }

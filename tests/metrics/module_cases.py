@@ -141,12 +141,6 @@ def rmse(predictions, references):
     return math.sqrt(mean_squared_error(references, predictions))
 
 
-def mae(predictions, references):
-    from sklearn.metrics import mean_absolute_error
-
-    return mean_absolute_error(references, predictions)
-
-
 def cohen(predictions, references):
     from sklearn.metrics import cohen_kappa_score
 
@@ -294,7 +288,6 @@ CASES = {
         "numeric ratings", NUMERIC_RATINGS, krippendorff_ordinal, {"level": "ordinal"}
     ),
     "light_direction": Case("vectors", VECTORS, light),
-    "mae_qpp": Case("pairs", PAIRS, mae),
     "mann_whitney": Case("two groups", GROUPS, mann_whitney),
     "match_rate": Case(
         "matches",

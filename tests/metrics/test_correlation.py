@@ -14,8 +14,8 @@ from pqpp_metrics.functional import (
     rmse_qpp,
     smare,
     spearman_qpp,
-    student_t_p_value,
 )
+from pqpp_metrics.functional._pairs import student_t_p_value
 
 METRICS = [pearson_qpp, spearman_qpp, kendall_qpp]
 

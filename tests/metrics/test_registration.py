@@ -23,18 +23,6 @@ def test_import_is_light(tmp_path):
     assert run(code, tmp_path, run_python) == "[]\n"
 
 
-def test_the_prefix_may_be_left_out(tmp_path, monkeypatch):
-    import evaluate
-
-    (tmp_path / "hbpp").mkdir()  # a folder of one's own
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    values = evaluate.load("kendall_qpp").compute(predictions=[1, 2, 3], references=[1, 3, 2])
-    assert values["kendall_qpp"] == pytest.approx(1 / 3)
-    with pytest.raises(FileNotFoundError):
-        evaluate.load("hbpp")
-
-
 # `import evaluate` takes its time: each order of imports has one process.
 _IS_PATCHED_EVERYWHERE = """
 import evaluate.inspect, evaluate.evaluation_suite, evaluate.loading as loading

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, TypedDict, get_args, get_type_hints
 
 import array_api_compat
 import numpy as np
@@ -21,6 +22,22 @@ from pqpp_metrics.functional._inputs import as_array, as_numbers
 from pqpp_metrics.functional._rankings.order import below, count
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
+
+
+class GradedRules(TypedDict, total=False):
+    """What a ranking metric of grades accepts beside its own options, see `ranking`."""
+
+    ties: str
+    tie_tolerance: float
+    judged_only: bool
+    document_ids: Values | None
+    unretrieved: Values | None
+
+
+class RankingRules(GradedRules, total=False):
+    """The same of a metric that only asks whether a document is relevant."""
+
+    relevance_level: float | None
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,19 @@ class Rules:
     document_ids: Values | Callable[[Integers], Values] | None = None
     unretrieved: Values | None = None
     has_unjudged: bool = False
+
+
+@functools.cache
+def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return a function's parameters with their defaults, those of `**rules` one by one."""
+    found: dict[str, Any] = {}
+    for own in inspect.signature(function).parameters.values():
+        if own.kind is own.VAR_KEYWORD:
+            (rules,) = get_args(get_type_hints(function)[own.name])
+            found |= {name: getattr(Rules, name) for name in get_type_hints(rules)}
+        else:
+            found[own.name] = own.default
+    return found
 
 
 @dataclass(frozen=True)

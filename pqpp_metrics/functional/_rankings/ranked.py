@@ -30,20 +30,17 @@ def chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> 
 def relevant_in_top(
     inputs: RankingInputs,
     k: int | Array,
-    relevant: Callable[[Array], Array] | None = None,
     expected: Callable[..., Array] = expected_number,
 ) -> Array:
     """Number of relevant documents among the first k, as float64 (queries,).
 
     Args:
         inputs: Of any library.
-        k: One for all or (queries,), no more than there are documents.
-        relevant: Which grades count, if not those of relevant documents.
+        k: One for all, or (queries,), no more than there are documents.
         expected: What documents tied at the k-th score add with ties="expected".
     """
-    xp, scores = inputs.xp, inputs.scores
-    relevant = relevant or inputs.relevant
-    is_relevant = relevant(inputs.relevance)
+    xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
+    k = min(k, scores.shape[1]) if isinstance(k, int) else k
     threshold = _kth_largest(xp, scores, k)[:, None]
     reached = scores >= threshold
     relevant_counts = xp.astype(count(xp, is_relevant & reached), xp.float64)
@@ -120,12 +117,8 @@ def ranked_gains(
     rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
     if not rows.shape[0]:
         return ranked, None
-    tied = (xp.take(part, rows, axis=0) for part in (scores, ranked))
-    return ranked, _tie_groups(xp, rows, *tied)
-
-
-def _tie_groups(xp, rows, scores, gains):
-    """The groups in scores in falling order; the gains are in the same order."""
+    # The scores are in falling order, and the gains in the same.
+    scores, gains = (xp.take(part, rows, axis=0) for part in (scores, ranked))
     queries, documents = scores.shape
     begins = scores[:, 1:] != scores[:, :-1]
     begins = xp.reshape(xp.concat([xp.ones_like(begins[:, :1]), begins], axis=1), (-1,))
@@ -138,7 +131,7 @@ def _tie_groups(xp, rows, scores, gains):
     total = xp.reshape(xp.cumulative_sum(gains, axis=1), (-1,))
     before = xp.take(total, first) - xp.take(xp.reshape(gains, (-1,)), first)
     parts = last - first + 1, first % documents, xp.take(total, last) - before, before
-    return TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
+    return ranked, TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
 
 
 def mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
