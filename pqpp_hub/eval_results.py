@@ -1,6 +1,6 @@
 """Benchmarks and results as the Hub keeps them: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
 
-Their form, huggingface.co/docs/hub/eval-results, is still changing there: it stands in this file.
+Their form, huggingface.co/docs/hub/eval-results, is still changing there: it is in this file.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
 
 
 def find_commit(dataset: str) -> str | None:
-    """Return the commit of a dataset of the Hub, None where the Hub does not tell."""
+    """Return the commit of a dataset of the Hub, None if the Hub does not tell."""
     from huggingface_hub import HfApi
 
     try:
@@ -172,7 +172,7 @@ class Listed:
     Attributes:
         model: `OWNER/NAME`, or the folder of a clone.
         entry: The result.
-        pull_request: The number of the open pull request that it stands in, None if it is merged.
+        pull_request: The number of the open pull request that it is in, None if it is merged.
     """
 
     model: str

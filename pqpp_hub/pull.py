@@ -28,8 +28,8 @@ _REACHED: set[tuple[str, int]] = set()
 def is_reachable(url: str) -> bool:
     """Tell within seconds whether anybody answers at an address.
 
-    The clients of the Hub ask again and again where there is no network. False in the offline mode
-    of the Hub's client, too; true behind a proxy, whose business it is.
+    The clients of the Hub ask again and again if there is no network. False in the offline mode of
+    the Hub's client, too; true behind a proxy, whose business it is.
     """
     if is_offline():
         return False
@@ -54,7 +54,7 @@ def is_reachable(url: str) -> bool:
 
 
 def is_offline() -> bool:
-    """Tell whether the offline mode of the Hub's client or of `datasets` is on."""
+    """Return whether the offline mode of the Hub's client or of `datasets` is on."""
     from huggingface_hub import constants
 
     config = getattr(sys.modules.get("datasets"), "config", constants)
@@ -135,7 +135,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
     Args:
         url: The address.
         path: Where it goes.
-        size: Its number of bytes, where known.
+        size: Its number of bytes, if known.
 
     Raises:
         OSError: It cannot be had, or the disk is full; one line without the address.

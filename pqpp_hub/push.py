@@ -118,8 +118,8 @@ def push_files(
         token: An access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
         list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
-            and only files that the list of the older push names are removed: none where there is
-            no list.
+            and only files that the list of the older push names are removed: none if there is no
+            list.
         pull_request: Open a pull request; the repository may be anybody's.
 
     Returns:

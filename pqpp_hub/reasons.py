@@ -1,6 +1,6 @@
 """What is said when the Hub refuses or fails.
 
-Only fixed sentences: the client's own texts may hold request headers, and with them a token.
+Only fixed sentences: the client's own texts may contain request headers, and with them a token.
 """
 
 ABSENT = "does not exist or is private; check its name, or give a token"

@@ -58,7 +58,7 @@ def telling(
 ) -> Callable[..., tuple[Any, str]]:
     """Let a function of a page end in words, whatever happens: its value, then what is said.
 
-    A defect of ours is logged by its kind and place only: its message may hold what was typed.
+    A defect of pqpp is logged by its kind and place only: its message may contain what was typed.
 
     Args:
         function: It returns the value; a refusal has none.
@@ -173,7 +173,7 @@ def _describe_error(error: BaseException | None) -> str:
 
 
 def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
-    """Return what every Space of ours holds, by name.
+    """Return what every Space of pqpp holds, by name.
 
     Args:
         card: The text of the README, whose YAML tells the Hub what to run.

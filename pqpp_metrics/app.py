@@ -1,4 +1,4 @@
-"""A metric as a Space on the Hub, from where `evaluate.load` takes it, and the page there."""
+"""A metric as a Space on the Hub, from where `evaluate.load` accepts it, and the page there."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def push_metric(
 ) -> pqpp_hub.PushReport:
     """Publish a metric as a Space on the Hub, in one commit: whole or not at all.
 
-    The Space holds the module, its card, a page on which the metric can be tried, and what must
-    be installed for it. `evaluate.load("OWNER/NAME")` takes a module that is called like its
+    The Space contains the module, its card, a page on which the metric can be tried, and what must
+    be installed for it. `evaluate.load("OWNER/NAME")` accepts a module that is called like its
     Space. Files of others in the Space stay; for all else see `pqpp_hub.push_files`.
 
     Args:

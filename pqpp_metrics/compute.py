@@ -31,7 +31,7 @@ class Inputs:
     Attributes:
         columns: Input to its values: numbers, texts, or lists of them.
         told: How the rows of the files were brought together, in words.
-        ids: What names each row, a text; None where nothing does.
+        ids: What names each row, a text; None if nothing does.
         options: What a run and qrels tell besides.
         locate: Says of an input and a row where the cell stands.
     """
@@ -193,7 +193,7 @@ def _odd_cell(inputs: Inputs) -> str:
     """Say where a cell is that may be why a metric refused its inputs: empty, or no number.
 
     Returns:
-        One line; empty where every cell is like the others.
+        One line; empty if every cell is like the others.
     """
     if inputs.locate is None:
         return ""

@@ -27,9 +27,9 @@ def _features(form):
 class EvaluateMetric(Metric, evaluate.Metric):
     """An evaluate metric that refuses bad input, and works on after it as if nothing had come.
 
-    What one process gives in one call of `compute` is computed as it is. Only what comes in
-    batches or from several processes goes through evaluate's cache files; labels stand there as
-    JSON, so that none changes its type.
+    What one process gives in one call of `compute` is computed as it is. Only what comes in batches
+    or from several processes goes through evaluate's cache files; labels are there as JSON, so that
+    none changes its type.
     """
 
     def _info(self):

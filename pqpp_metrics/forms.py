@@ -16,7 +16,7 @@ from pqpp_files.foreign.json_values import parse_json
 
 
 class Entry(NamedTuple):
-    """One entry of an input: a kind of value, and how many lists stand around it.
+    """One entry of an input: a kind of value, and how many lists are around it.
 
     Kinds are "number", "text" and "label" (also ids: text, integers or UUIDs).
     """

@@ -20,11 +20,11 @@ from pqpp_metrics.functional._rankings.inputs import parameters_of
 class Metric:
     """A function of `pqpp_metrics.functional` with the forms of its inputs.
 
-    A subclass stands in a file of the function's name, whose first parameters are the inputs and
-    whose others are the options. It has class arguments: `inputs`, one of `pqpp_metrics.forms`;
-    `each`, what a row is, where the function takes one row and not all; `kept`, which keys of such
-    a row's dict the result lists (None: all); `takes_groups`, whether a file's whole column is one
-    entry of its own length; `function`, if it is another.
+    A subclass is in a file of the function's name, whose first parameters are the inputs and whose
+    others are the options. It has class arguments: `inputs`, one of `pqpp_metrics.forms`; `each`,
+    what a row is, where the function takes one row and not all; `kept`, which keys of such a row's
+    dict the result lists (None: all); `takes_groups`, whether a file's whole column is one entry of
+    its own length; `function`, if it is another.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -56,7 +56,7 @@ class Metric:
 
     @classmethod
     def options(cls) -> dict[str, Any]:
-        """Option to its default; where there is none, `inspect.Parameter.empty`."""
+        """Option to its default; if there is none, `inspect.Parameter.empty`."""
         return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod

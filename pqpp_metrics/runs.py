@@ -216,7 +216,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
         how: See there.
-        is_one: Whether the other side stands there as well; then a row without a score was not
+        is_one: Whether the other side is there as well; then a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
@@ -256,7 +256,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
 
 
 def _ids_in(table: Table, how: Reading) -> Sequence[str | None]:
-    """Return the columns of queries and documents, None where there is none."""
+    """Return the columns of queries and documents, None if there is none."""
     return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 
 
@@ -537,7 +537,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
 
 
 def of_ir_measures(name: str) -> Any:
-    """Return a measure that ir_measures spells so; None where it has none, or is not installed."""
+    """Return a measure that ir_measures spells so; None if it has none, or is not installed."""
     try:
         import ir_measures
 

@@ -1,6 +1,6 @@
 """What a caller names for the inputs of a metric, files or tables, and how their rows go together.
 
-Rows of several files are joined by their ids, or by place where there are none.
+Rows of several files are joined by their ids, or by place if there are none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
     Attributes:
         path: The file, or what a held table is called.
-        columns: As they were named; None where none was.
+        columns: As they were named; None if none was.
         table: A `Table`; None of a TREC file, which is read by its side.
     """
 
@@ -158,7 +158,7 @@ def join_tables(
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
     Returns:
-        File to its rows in the order of the first file; the text that names each row, None where
+        File to its rows in the order of the first file; the text that names each row, None if
         nothing does; and what was done, in words, empty for one file.
 
     Raises:
@@ -220,7 +220,7 @@ def _is_range(table: Table) -> bool:
 
 
 def dropped_text(rows: int) -> str:
-    """Say how many rows were left out because of NaN; nothing where none was.
+    """Say how many rows were left out because of NaN; nothing if none was.
 
     Example:
         >>> dropped_text(1200), dropped_text(0)
@@ -230,7 +230,7 @@ def dropped_text(rows: int) -> str:
 
 
 def as_text(cell: object) -> str:
-    """Return an id as text, 7.0 as 7; the empty text where there is none, or a part of it."""
+    """Return an id as text, 7.0 as 7; the empty text if there is none, or a part of it."""
     if isinstance(cell, tuple):
         parts = list(map(as_text, cell))
         return _BETWEEN.join(parts) if all(parts) else ""

@@ -15,11 +15,11 @@ from pqpp_metrics.functional._inputs import as_texts
 def wordnet_depth(queries: Iterable[str]) -> Floats:
     """Lowest, highest and mean depth in WordNet of the words of each query.
 
-    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what stands between
-    blanks. The depth of a word is the mean over its synsets of the shortest way up to a synset
-    without hypernyms, that one counting 1; only hypernyms are followed, no instance hypernyms.
-    Words without a synset are left out. This rule is ours: of those we tried it is the one that
-    gives the paper's figures.
+    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what is between blanks. The
+    depth of a word is the mean over its synsets of the shortest way up to a synset without
+    hypernyms, that one counting 1; only hypernyms are followed, no instance hypernyms. Words
+    without a synset are left out. This rule is ours: of those we tried it is the one that gives the
+    paper's figures.
 
     Needs NLTK and its WordNet (`python -m nltk.downloader wordnet`).
 

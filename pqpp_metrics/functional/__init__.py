@@ -4,8 +4,8 @@ Every function without an underscore that a file without one defines is a name o
 Ranking and saliency metrics leave torch tensors on their device and return tensors; all else
 becomes numpy arrays: lists, frames and series of pandas, row by row whatever their index says,
 columns of Arrow and of datasets, arrays of any library that numpy can read. What a function cannot
-use (other shapes, nothing at all, missing, masked or infinite values where none are allowed, text
-for numbers, an unknown option) is a `MetricInputError` of one line.
+use (other shapes, nothing at all, missing, masked or infinite values if none are allowed, text for
+numbers, an unknown option) is a `MetricInputError` of one line.
 """
 
 from pqpp_metrics.functional.aggregation import *

@@ -18,7 +18,7 @@ from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwr
 def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
     """Return labels as a non-empty numpy array of text, UUIDs, booleans or finite numbers.
 
-    Text, UUIDs and numbers that no type of numpy holds exactly (of more than 64 bits, or large
+    Text, UUIDs and numbers that no type of numpy contains exactly (of more than 64 bits, or large
     integers beside fractions) are Python's own, in an array of objects.
 
     Args:

@@ -1,4 +1,4 @@
-"""What holds values, of whatever library, as a numpy array, a torch tensor or nested lists.
+"""What contains values, of whatever library, as a numpy array, a torch tensor or nested lists.
 
 The one place that knows frames and series, columns of Arrow and of datasets, masked arrays, tensors
 that numpy cannot read and arrays of other libraries. None is imported: each is known by what it can
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_metrics.errors import MetricInputError
 
 Values: TypeAlias = ArrayLike | Sequence[Any]
-"""What holds values: lists, arrays, tensors, frames, columns; see `unwrap`."""
+"""What contains values: lists, arrays, tensors, frames, columns; see `unwrap`."""
 
 Array: TypeAlias = Any
 """A numpy array, or a torch tensor on its device: no type of Python names both."""
@@ -33,7 +33,7 @@ def unwrap(name: str, value: object) -> Any:
     """Return numpy arrays, torch tensors, lists and what holds nothing; all else as one of these.
 
     Missing values of nullable columns become NaN or None. Floats of fewer bits than 32 become
-    float32, which holds them exactly.
+    float32, which contains them exactly.
 
     Raises:
         MetricInputError: masked entries, which would count as values.

@@ -47,8 +47,8 @@ def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         y: References, of a shape that fits.
 
     Returns:
-        z (...,), that of `fisher_z`, and the influences (..., n): NaN where the other pairs have no
-        correlation; 0 where all are in a line.
+        z (...,), that of `fisher_z`, and the influences (..., n): NaN if the other pairs have no
+        correlation; 0 if all are in a line.
     """
     n = x.shape[-1]
     x, y = unit_deviations(x), unit_deviations(y)
@@ -70,7 +70,7 @@ def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def fisher_z(r: Floats) -> Floats:
-    """Fisher's z of correlations; of 1 and -1 that of the nearest that is no line."""
+    """Fisher's z of correlations; of 1 and -1 that of the nearest that is not a line."""
     return np.arctanh(np.clip(r, -_LINE, _LINE))
 
 
@@ -153,7 +153,7 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 
 
 def _lower_before(places):
-    """How many lower numbers stand before each in a row of 0 to n - 1, int64 (n,).
+    """How many lower numbers are before each in a row of 0 to n - 1, int64 (n,).
 
     Bit by bit from the highest: numbers that agree in all higher bits form a group, in their order,
     and those with the bit are above those of their group without it.

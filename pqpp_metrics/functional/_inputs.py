@@ -21,7 +21,7 @@ _MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p
 
 
 def as_array(name: str, value: object) -> Array:
-    """Return a torch tensor on its device, and all else that holds values as a numpy array.
+    """Return a torch tensor on its device, and all else that contains values as a numpy array.
 
     Raises:
         MetricInputError: ragged rows, or what `unwrap` refuses.
@@ -174,7 +174,7 @@ def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError
 
 
 def ragged_rows(name: str) -> MetricInputError:
-    """Return the error for rows that are no table."""
+    """Return the error for rows that are not a table."""
     return MetricInputError(f"`{name}` has rows of different lengths; give rows of equal length")
 
 
@@ -192,7 +192,7 @@ def require_each(
 
 
 def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
-    """Raise, with the first other one, unless a numpy array holds only the allowed values."""
+    """Raise, with the first other one, unless a numpy array contains only the allowed values."""
     require_each(name, values, np.isin(values, allowed), meaning)
 
 

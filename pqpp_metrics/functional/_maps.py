@@ -182,7 +182,7 @@ def check_truth(
 ) -> tuple[Array, float]:
     """A true map as float64, or as it is where it is bool; raise unless finite and not negative.
 
-    One of `counts` of fixations may hold weights, but no fractions in most of its pixels.
+    One of `counts` of fixations may contain weights, but no fractions in most of its pixels.
 
     Returns:
         The map, and its sum; NaN for the sum of a bool map, which nobody needs.
@@ -211,7 +211,7 @@ def listed_maps(name: str, maps: Values) -> list[Array]:
     """The maps of a stack (images, height, width), or of a list, in which they may differ in size.
 
     Raises:
-        MetricInputError: one map alone, none, or what is no map of numbers.
+        MetricInputError: one map alone, none, or what is not a map of numbers.
     """
     if not isinstance(maps, (list, tuple)):
         stack = _inputs.as_numbers(name, maps, ndim=3)

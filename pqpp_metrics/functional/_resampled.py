@@ -2,7 +2,7 @@
 
 Kendall's tau counts pairs. Over thousands of resamples of the same queries the signs of the pairs
 stay and only the weights change, so all the counts are one product of matrices, of small integers
-that single precision holds exactly.
+that single precision contains exactly.
 """
 
 import math
@@ -50,7 +50,7 @@ def sign_flips(
 
     Returns:
         Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the
-        flips' t; NaN for a single query, infinite where so few queries set no bound.
+        flips' t; NaN for a single query, infinite if so few queries set no bound.
     """
     n, columns = differences.shape
     differences = np.sort(differences, axis=0)

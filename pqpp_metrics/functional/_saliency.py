@@ -164,7 +164,7 @@ def auc_against(
 ) -> float:
     """Chance that a value is above another one, half for equal ones, each as often as it counts.
 
-    NaN where there are none on a side.
+    NaN if there are none on a side.
     """
     others, other_times = _sort_with(xp, others, other_times)
     reached = _running(xp, other_times)

@@ -31,7 +31,7 @@ _L_MOMENTS = np.array([[-1, 1, -1], [2, -6, 12], [0, 6, -30], [0, 0, 20]])
 class Spread:
     """How a statistic with some influences spreads; each float64, one a sample (...,).
 
-    `error` is its standard error, infinite where an influence is unknown; `freedom` the degrees of
+    `error` is its standard error, infinite if an influence is unknown; `freedom` the degrees of
     freedom of that error (Satterthwaite, "An Approximate Distribution of Estimates of Variance
     Components", Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences;
     `largest_share` the share of the variance that one query carries.
@@ -66,7 +66,7 @@ def two_tails(distance: Floats, of: Spread, weight: float) -> Floats:
     """Return how likely a statistic is as far from its value as `distance`, or farther.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
-    Royal Statistical Society B 54, 1992, by Student's t. 1 where the spread is unknown.
+    Royal Statistical Society B 54, 1992, by Student's t. 1 if the spread is unknown.
 
     Args:
         distance: The statistic minus its value under the hypothesis.
@@ -94,7 +94,7 @@ def _bend(of, weight):
 def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Floats]:
     """Return how far below and above a statistic the values lie whose `two_tails` is `tail`.
 
-    Both are at least 0; infinite where the spread is unknown.
+    Both are at least 0; infinite if the spread is unknown.
     """
     from scipy.special import stdtrit
 

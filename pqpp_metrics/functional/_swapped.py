@@ -134,7 +134,7 @@ class ComparedPredictors:
         return cls(statistic, values, influences, of_difference)
 
     def tails(self) -> Floats:
-        """How likely so large a difference is, (...,): 1 where it is unknown."""
+        """How likely so large a difference is, (...,): 1 if it is unknown."""
         difference = self.values[0] - self.values[1]
         return np.nan_to_num(two_tails(difference, self.spread, self._weight), nan=1.0)
 
@@ -203,7 +203,7 @@ def _agreements(swaps, a, b, y):
 
     What a query's prediction is compared with depends on the swaps of all others: one product of
     matrices for those that keep theirs, and one for those that exchange them. Sums of signs stay
-    far below 2**24, up to which single precision holds each integer.
+    far below 2**24, up to which single precision contains each integer.
     """
     keep, n = swaps.astype(np.float32), y.shape[-1]
     totals = np.zeros((2, 2, *keep.shape), np.float32)

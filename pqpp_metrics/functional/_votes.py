@@ -18,8 +18,8 @@ def get_disagreement(
     """The disagreement on items over that of all ratings, and how much each rating lowers it.
 
     Fleiss' kappa is 1 less the ratio; Krippendorff's alpha of n ratings 1 less (n - 1) / n of it.
-    Ratings stand in a row, each with its item: whole numbers from 0 without a gap, of which each
-    has two ratings or more. `level` is as for `krippendorff_alpha`.
+    Ratings are in a row, each with its item: whole numbers from 0 without a gap, of which each has
+    two ratings or more. `level` is as for `krippendorff_alpha`.
     """
     _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
     if len(counts) == 1:

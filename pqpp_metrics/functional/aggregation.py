@@ -62,7 +62,7 @@ def _relevance(votes, ties):
 
 
 def _sum_of_columns(rows):
-    """Sum (annotators, images) over the annotators, in the smallest type that holds it."""
+    """Sum (annotators, images) over the annotators, in the smallest type that contains it."""
     return rows.sum(axis=0, dtype=np.int8 if len(rows) <= _FIT_INT8 else np.int32)
 
 

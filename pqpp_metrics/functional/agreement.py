@@ -144,7 +144,7 @@ def krippendorff_alpha(
 
     Args:
         ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text or
-            UUIDs; NaN or None where one is missing. Items with fewer than two ratings are left out.
+            UUIDs; NaN or None if one is missing. Items with fewer than two ratings are left out.
             The package krippendorff has (raters, items): a table with more than twice as many
             columns as rows is warned of.
         level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
@@ -201,7 +201,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     one category, kappa is low even if raters agree; AC1 is not.
 
     Args:
-        ratings: Labels, shape (items, raters): numbers, text or UUIDs, NaN or None where one is
+        ratings: Labels, shape (items, raters): numbers, text or UUIDs, NaN or None if one is
             missing. Categories are those that occur. An item with one rating tells of chance only,
             one with none nothing.
         confidence: Level of the interval, between 0 and 1.

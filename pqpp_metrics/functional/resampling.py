@@ -56,8 +56,8 @@ def paired_permutation(
     divided by its mean size before; "rmse" compares predictions as they are.
 
     By Pearson's r, Spearman's and the RMSE, in which large errors count more than by their size, a
-    predictor whose errors have long tails looks better in the samples that happen to hold none of
-    their ends. So by these there is no p-value, and no interval, of fewer than 100 queries, nor
+    predictor whose errors have long tails looks better in the samples that happen to contain none
+    of their ends. So by these there is no p-value, and no interval, of fewer than 100 queries, nor
     where the predictor that looks better has errors of longer tails than the other (L-kurtosis plus
     the size of L-skewness, of what it does not share with the other's errors, above by .05): "why"
     says so. Kendall and sMARE always have one. benchmarks/calibration.md has how often equally good

@@ -48,11 +48,11 @@ def paired_seeds(
 
     Returns:
         dict: "paired_seeds", the difference of the means (first minus second); "ci_low", "ci_high",
-        its interval, which excludes 0 if p is below 1 - confidence; "p_value", two-sided;
-        "value", "other_value", the means over seeds; "seed_share", the share of the seeds in the
-        variance of the difference; "n"; "largest_share", the largest share of one query in the
-        variance over queries; "why", why there is no p-value and no interval, else ""; "warning",
-        that, or what speaks against the p-value. NaN where a correlation is undefined.
+        its interval, which excludes 0 if p is below 1 - confidence; "p_value", two-sided; "value",
+        "other_value", the means over seeds; "seed_share", the share of the seeds in the variance of
+        the difference; "n"; "largest_share", the largest share of one query in the variance over
+        queries; "why", why there is no p-value and no interval, else ""; "warning", that, or what
+        speaks against the p-value. NaN if a correlation is undefined.
 
     Raises:
         MetricInputError: shapes that do not fit, fewer than 4 queries or than two seeds, NaN or

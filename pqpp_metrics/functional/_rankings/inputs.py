@@ -154,7 +154,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
 
 
 def _check_grades(xp, name, grades, may_be_unjudged):
-    """Raise for what is no grade; what has no judgment is 0."""
+    """Raise for what is not a grade; what has no judgment is 0."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)

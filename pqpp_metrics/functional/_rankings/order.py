@@ -33,7 +33,7 @@ def share(xp: ModuleType, part: Array, whole: Array) -> Array:
 
 
 def weighted_sum(xp: ModuleType, rows: Array, weights: Array) -> Array:
-    """The sum of each row times weights, float64 (queries,), whatever rows stand beside it."""
+    """The sum of each row times weights, float64 (queries,), whatever rows are beside it."""
     if array_api_compat.is_numpy_namespace(xp):
         return np.einsum("ij,j->i", rows, weights)
     return xp.vecdot(rows, weights[None, :])
