@@ -77,7 +77,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table with a column
             prompt (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
-        split: Its split (default: validation; all rows of a table).
+        split: Its split (default: validation, else test, else the only one; all rows of a table).
         targets: Columns of the benchmark to predict (default: all).
     """
 
@@ -87,18 +87,13 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     data_dir: str | None = option(None, goes_with="")
     targets: tuple[str, ...] | None = None
 
-    @property
-    def default_split(self) -> str | None:
-        """The split, None of a table."""
-        return self.split or (None if Path(self.dataset or "").is_file() else "validation")
-
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
         """Return the rows, the predictors with what they need of images, and the targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import with_saved_images
 
         # What is quicker to fail comes first: the data, which may have to be downloaded.
-        source = (self.dataset, self.subset, self.default_split, self.data_dir, self.image_dir)
+        source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
         split = open_split(*source)
         predictors, left_out = load_predictors(self.predictors, split)
         predicted = [target for model in predictors.values() for target in model.targets]

@@ -11,7 +11,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
 from pqpp_files.names import close_names, did_you_mean, is_repository_id, split_names
-from pqpp_models.errors import PredictorError
+from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
 
@@ -174,7 +174,7 @@ def load_folder(folder: Path) -> Any:
         loaded._try()
     except Exception as error:  # whatever a foreign folder may bring about
         is_told = isinstance(error, PqppError) and str(folder) in str(error)
-        if is_told or isinstance(error, MissingExtraError):
+        if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
             f"{folder} has no usable {predictor_type} ({in_a_line(error)}); save or download it "

@@ -24,6 +24,7 @@ from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.bench.tables import (
     DIFFERENCE_HEADINGS,
+    FEW,
     FITTED,
     differences,
     format_heading,
@@ -238,6 +239,10 @@ def summarise(
             continue
         best = known[0]
         ends = get_interval(best, "pearson")
+        if len(known) > 1 and (best.n < FEW or (ends and ends[0] <= 0 <= ends[1])):
+            line = f"Too few prompts ({best.n}) to tell which predictor is best."
+            lines += [] if line in lines else [line]
+            continue
         interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
         others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (

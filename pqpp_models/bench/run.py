@@ -231,7 +231,7 @@ def select_predictors(
 def open_split(
     dataset: str | None = None,
     subset: str | None = None,
-    split: str | None = "validation",
+    split: str | None = None,
     data_dir: str | None = None,
     image_dir: str | None = None,
 ) -> Split:
@@ -241,12 +241,14 @@ def open_split(
         dataset: As for `load_dataset_rows`, like the other arguments; `pqpp` if only a subset is
             named, `pqpp-v1.0` if nothing is: the paper and all published figures are of that
             release.
+        split: `validation` if left out, else `test`, else the only one.
 
     Raises:
         BenchmarkError: There is no such dataset.
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
-    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir)
+    usual = ("validation", "test")
+    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, usual_splits=usual)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
@@ -303,7 +305,7 @@ def bench(
     predictors: Any = None,
     targets: Any = None,
     rows: Any = None,
-    split: str = "validation",
+    split: str | None = None,
     **options: Any,
 ) -> Any:
     """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
@@ -318,7 +320,7 @@ def bench(
         targets: Names separated by commas; default: all targets in the rows.
         rows: A dataset with the columns `prompt` and the targets, or its name as in `open_split`.
             Default: PQPP v1.0.
-        split: The split of PQPP.
+        split: As for `open_split`.
         options: Arguments of `load_benchmark`, such as `data_dir`; not together with `rows`.
 
     Returns:
@@ -344,7 +346,7 @@ def bench(
     if isinstance(rows, str):
         rows, options = open_split(rows, split=split, **options).rows, {}
     if rows is None:
-        rows = load_benchmark(OF_THE_PAPER, split=split, **options)
+        rows = load_benchmark(OF_THE_PAPER, split=split or "validation", **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
     data = Split.from_rows(rows)

@@ -266,7 +266,7 @@ def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
     return f"{first} [{', '.join(rest)}]" if rest else first
 
 
-_FEW = 30
+FEW = 30
 GENERATED_NOTE = (
     "GENERATED DATA: no one rated these prompts; the figures say nothing about real ones"
 )
@@ -318,8 +318,8 @@ def notes(
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
     """Return a line where figures are of few prompts."""
-    fewest = min((result.n for result in results if result.n > 1), default=_FEW)
-    return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < _FEW else []
+    fewest = min((result.n for result in results if result.n > 1), default=FEW)
+    return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
 
 def get_fitted(results: Iterable[Any]) -> dict[str, int]:
