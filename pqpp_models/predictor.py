@@ -505,8 +505,8 @@ class Predictor(ABC):
         """Return the same with deviations and distances, if that is known."""
         raise NotImplementedError
 
-    def _try(self) -> None:  # noqa: B027
-        """Let what is loaded run once, where it may end in errors that nothing foresees."""
+    def try_once(self) -> None:  # noqa: B027
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:

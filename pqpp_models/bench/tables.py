@@ -35,7 +35,7 @@ from pqpp_models.bench.protocol import (
     iterate_means,
     mark,
 )
-from pqpp_models.bench.split import ALL_ROWS, note_other_releases
+from pqpp_models.bench.split import ALL_ROWS
 
 FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
@@ -289,8 +289,6 @@ def notes(
             for n, labels in by_size.items()
         ]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
-    for config in dict.fromkeys(result.config for result in results):
-        lines += note_other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += note_fitted(results)
     lines += _means([result for result in results if result.ranked])
     lines += note_missing(results)

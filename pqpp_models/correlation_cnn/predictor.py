@@ -33,7 +33,8 @@ class CorrelationCnnPredictor(TorchPredictor):
     made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         config = self.model.config
         nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
         score_matrices(self.model, nothing, 1)

@@ -116,6 +116,9 @@ class Answerer:
     Args:
         predictor: One of texts.
 
+    Attributes:
+        targets: Those that can be explained, the first by default.
+
     Raises:
         PredictorError: The predictor needs more than texts.
     """
@@ -123,21 +126,14 @@ class Answerer:
     def __init__(self, predictor: Predictor) -> None:
         predictor.explain([])  # refused before anything is typed
         self.predictor = predictor
-
-    def list_targets(self) -> list[str]:
-        """Return the targets that can be explained, the first by default.
-
-        >>> Answerer(Predictor.from_pretrained("static")).list_targets()
-        ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
-        """
-        return list(choose_main_targets(self.predictor))
+        self.targets = choose_main_targets(predictor)
 
     def render(self, text: str | None, target: str | None = None) -> str:
         """Return the answer as HTML, for one prompt a line of a text, or a table of them.
 
         Args:
             text: What was typed or pasted.
-            target: What is explained; the first of `list_targets` if left out.
+            target: What is explained; the first of `targets` if left out.
 
         Raises:
             PredictorError: As `read_pasted`, or the target is not predicted.
@@ -164,9 +160,9 @@ class Answerer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._fill(prompts, columns, verdicts, target or self.list_targets()[0])
+            facts |= self._fill(prompts, columns, verdicts, target or self.targets[0])
         else:
-            facts |= _fill_table(columns, verdicts, self.list_targets())
+            facts |= _fill_table(columns, verdicts, self.targets)
         return render_page(Path(__file__).with_name(name), **facts)
 
     def _fill(

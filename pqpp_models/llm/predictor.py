@@ -219,7 +219,8 @@ class LlmPredictor(Predictor):
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
         return Request(text, system, most_tokens=8, answers=_DIGITS)
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         if not isinstance(self.chat_model, str):
             raise TypeError("the name of the model is no text")
         for target, scale in self.scales.items():

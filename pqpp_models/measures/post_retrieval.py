@@ -366,16 +366,13 @@ def _divide(value: float, collection_score: float) -> float:
     return value / abs(collection_score) if collection_score != 0 else np.nan
 
 
-def _unit(vectors: ArrayLike) -> Scores:
-    array = np.asarray(vectors, dtype=np.float64)
+def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
+    array = np.asarray(embeddings, dtype=np.float64)
     if not np.isfinite(array).all():
         raise PredictorError("`embeddings` has values that are not finite")
     length = np.linalg.norm(array, axis=-1, keepdims=True)
-    return np.divide(array, length, out=np.zeros_like(array), where=length > 0)
-
-
-def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
-    return _unit(embeddings)[_rank_best(scores, k)]
+    unit = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
+    return unit[_rank_best(scores, k)]
 
 
 def _average_cosines(vectors: Scores) -> float:

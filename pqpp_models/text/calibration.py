@@ -142,7 +142,8 @@ class CalibratedPredictor(Predictor):
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])

@@ -12,7 +12,6 @@ from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models.text.arrays import Singles, unit
-from pqpp_models.torch_predictor import read_processor_files
 
 
 def get_encoder_config(encoder: Any) -> dict[str, Any]:
@@ -93,10 +92,6 @@ class SentenceEncoder:
             "config": get_encoder_config(self.model),
         }
         return facts, get_encoder_weights(self.model)
-
-    def files(self) -> dict[str, bytes]:
-        """Return the tokenizer's files."""
-        return read_processor_files(self.tokenizer)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:

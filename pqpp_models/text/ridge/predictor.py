@@ -23,6 +23,7 @@ from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, str
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, to_texts
 from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
+from pqpp_models.torch_predictor import read_processor_files
 
 _MOST_DEVIATIONS = 4.0
 
@@ -190,7 +191,8 @@ class RidgePredictor(CalibratedPredictor):
         }
 
     def _files(self) -> dict[str, bytes]:
-        return {} if self.sentence_encoder is None else self.sentence_encoder.files()
+        encoder = self.sentence_encoder
+        return {} if encoder is None else read_processor_files(encoder.tokenizer)
 
     def _card(self) -> str:
         limits = [(name, *self.limits[name]) for name in self.targets]
