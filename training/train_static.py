@@ -66,7 +66,8 @@ def train(recipe: StaticRecipe) -> None:
         facts = builds.leave_each_study_out(recipe)
         print(format_studies(facts["studies"]))
         return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
-    print(json.dumps(train_static(recipe), indent=1))
+    learn = train_static if recipe.network is None else builds.learn_anew
+    print(json.dumps(learn(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")
 
 

@@ -80,27 +80,23 @@ def make_entries(
         elif math.isnan(result.kendall):
             refused.setdefault(result.predictor, f"its {result.target} has no Kendall's tau")
         else:
+            parts = []
+            for name in COEFFICIENTS:
+                ends = get_interval(result, name)
+                interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
+                parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
+            parts.append(f"n {result.n}")
+            if result.stands_in:
+                parts.append(f"its {result.stands_in} is used instead")
+            if result.fitted_rows is None:
+                parts.append("the data it was fitted to are not recorded")
+            elif result.fitted_on:
+                parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = entry(task, dataset, result.kendall, notes=_notes(result), **about)
+            kept = entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
-
-
-def _notes(result: Result) -> str:
-    parts = []
-    for name in COEFFICIENTS:
-        ends = get_interval(result, name)
-        interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
-        parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
-    parts.append(f"n {result.n}")
-    if result.stands_in:
-        parts.append(f"its {result.stands_in} is used instead")
-    if result.fitted_rows is None:
-        parts.append("the data it was fitted to are not recorded")
-    elif result.fitted_on:
-        parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
-    return "; ".join(parts)
 
 
 def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:

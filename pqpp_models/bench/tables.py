@@ -290,7 +290,17 @@ def notes(
         ]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     lines += note_fitted(results)
-    lines += _means([result for result in results if result.ranked])
+    ranked = [result for result in results if result.ranked]
+    columns = collect((result.predictor, result.label) for result in ranked)
+    count = len(list_labels(ranked))
+    having = [result for result in ranked if len(columns[result.predictor]) == count > 1]
+    means = [
+        f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
+        for name, r, tau in iterate_means(having)
+        if not (math.isnan(r) and math.isnan(tau))
+    ]
+    if means:
+        lines.append(f"mean over all {count} columns, Pearson / Kendall: {'; '.join(means)}")
     lines += note_missing(results)
     if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
         lines.append(MARKS_NOTE)
@@ -356,20 +366,6 @@ def note_fitted(results: Iterable[Any]) -> list[str]:
         on_none = ", on none of these rows" if apart else ""
         lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
     return lines
-
-
-def _means(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a line of the means of all predictors that have every column."""
-    labels = list_labels(results)
-    columns = collect((result.predictor, result.label) for result in results)
-    having = [r for r in results if len(columns[r.predictor]) == len(labels) > 1]
-    means = [
-        f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
-        for name, r, tau in iterate_means(having)
-        if not (math.isnan(r) and math.isnan(tau))
-    ]
-    if means:
-        yield f"mean over all {len(labels)} columns, Pearson / Kendall: {'; '.join(means)}"
 
 
 def _count_undefined(result: Result) -> int:

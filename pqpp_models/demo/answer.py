@@ -18,6 +18,7 @@ from pqpp_files.render_page import BarCell, bar_table, render_page
 from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
+from pqpp_models.bench.protocol import collect
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
@@ -178,18 +179,24 @@ class Answerer:
         for row, one in enumerate(verdicts):
             if one.level == "unknown" and isinstance(prompts[row], Prompt):
                 unsaid[row] = prompts[row].not_read  # why there is none, the verdict says
-        cards = [
-            {
+        names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
+        cards = []
+        for row, explanation in enumerate(explained):
+            pairs = (((get_measure(n) or n), _make_bar(columns, n, row)) for n in names)
+            far = columns.get("out_of_domain", [False] * len(prompts))[row]
+            card = {
                 "prompt": visible(explanation.prompt),
                 "verdict": verdicts[row] if verdicts else None,
-                "out_of_domain": bool(columns.get("out_of_domain", [False] * len(prompts))[row]),
+                "out_of_domain": bool(far),
                 "ignored": visible(unsaid[row]),
-                "groups": _group_bars(columns, row),
+                "groups": [
+                    {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
+                    for of, bars in collect(pairs).items()
+                ],
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
             }
-            for row, explanation in enumerate(explained)
-        ]
+            cards.append(card)
         measures = list(filter(None, map(get_measure, sort_targets(filter(get_measure, columns)))))
         limits = [measure.limits for measure in measures if measure.limits]
         return {
@@ -199,20 +206,6 @@ class Answerer:
             "target": describe_target(target),
             "note": NOTE,
         }
-
-
-def _group_bars(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:
-    """Return the bars of a prompt by measure."""
-    names = [column for column in columns if get_measure(column) or column == "score"]
-    bars_of: dict[str, list[Bar]] = {}
-    for name in sort_targets(names):
-        measure = get_measure(name)
-        bars_of.setdefault(measure.title if measure else name, []).append(
-            _make_bar(columns, name, row)
-        )
-    return [
-        {"title": title, "bars": bars, "limits": bars[0].limits} for title, bars in bars_of.items()
-    ]
 
 
 def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:

@@ -17,6 +17,7 @@ from any single-vector model of texts or images.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -383,56 +384,39 @@ def _average_cosines(vectors: Scores) -> float:
     return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
 
 
-_Row = Mapping[str, Any]
+_COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
-def _read_collection_score(row: _Row) -> dict[str, Any]:
-    return {"collection_score": row.get("collection_score")}
-
-
-def _count_query_terms(row: _Row) -> dict[str, Any]:
-    # A prompt without terms counts as one term, so that nothing is divided by zero.
-    return {"query_length": max(len(split_terms(row["prompt"])), 1)}
-
-
-def _apply_to_rows(
-    function: Callable[..., float], *columns: str, more: Sequence[Callable[[_Row], dict]] = ()
-) -> Callable[..., Scores]:
+def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
     """Return a function of result lists as one of rows, NaN for a row without documents.
 
     Args:
-        function: of one prompt's results.
-        columns: of a row, which it takes one after the other.
-        more: what gives its further arguments.
+        function: of one prompt's results; its parameters are named as the columns of a row.
     """
+    names = signature(function).parameters
+    columns = [name for name in _COLUMNS if name in names]
 
-    def compute(rows: list[_Row], evidence: Any, **options: Any) -> Scores:
-        given = options if evidence is None else {**options, "statistics": evidence}
-
-        def value(row: _Row) -> float:
-            further = {name: one for get in more for name, one in get(row).items()}
-            return function(*(row[column] for column in columns), **further, **given)
-
-        return np.array([value(row) if len(row[columns[0]]) else np.nan for row in rows], float)
+    def compute(rows: list[Mapping[str, Any]], evidence: Any, **options: Any) -> Scores:
+        values = np.full(len(rows), np.nan)
+        for index, row in enumerate(rows):
+            given = {name: row[name] for name in columns} | options
+            if "statistics" in names:
+                given["statistics"] = evidence
+            if "collection_score" in names:
+                given["collection_score"] = row.get("collection_score")
+            if "query_length" in names:  # one without terms counts as one: nothing is over zero
+                given["query_length"] = max(len(split_terms(row["prompt"])), 1)
+            if len(row[columns[0]]):
+                values[index] = function(**given)
+        return values
 
     return compute
 
 
+_OF_SCORES = (nqc, wig, smv, sigma_max, n_sigma, score_variation)
+_OF_LISTS = (autocorrelation, coherence, pair_ratio, query_drift)
 MEASURES = {
-    **to_measures(
-        {
-            "nqc": _apply_to_rows(nqc, "scores", more=[_read_collection_score]),
-            "wig": _apply_to_rows(wig, "scores", more=[_read_collection_score, _count_query_terms]),
-            "smv": _apply_to_rows(smv, "scores", more=[_read_collection_score]),
-            "sigma_max": _apply_to_rows(sigma_max, "scores"),
-            "n_sigma": _apply_to_rows(n_sigma, "scores", more=[_count_query_terms]),
-            "score_variation": _apply_to_rows(score_variation, "scores"),
-            "autocorrelation": _apply_to_rows(autocorrelation, "scores", "embeddings"),
-            "coherence": _apply_to_rows(coherence, "scores", "embeddings"),
-            "pair_ratio": _apply_to_rows(pair_ratio, "scores", "embeddings"),
-            "query_drift": _apply_to_rows(query_drift, "results", "perturbed"),
-        }
-    ),
-    **to_measures({"clarity": _apply_to_rows(clarity, "captions", "scores")}, evidence=COLLECTION),
+    **to_measures({one.__name__: _apply_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
+    **to_measures({"clarity": _apply_to_rows(clarity)}, evidence=COLLECTION),
 }
 """The measures; each takes rows, the evidence and its options."""

@@ -301,7 +301,13 @@ def calibrate_targets(
         part = _make_units(slope, offset, true.mean(), true.std())
         values = slope * score + offset
         columns = make_spread_columns(values[:, None], prompts, distance, part)[:, 0]
-        spread = _fit_spread(columns, np.abs(true - values))
+        # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
+        error = np.abs(true - values)
+        error = error + 1e-6 * (error.mean() + 1e-12)
+        spread = _fit_laplace(columns, error)
+        if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
+            spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
+        spread[0] += np.log(find_conformal_quantile(error / np.exp(columns @ spread)) / Z90)
         parts.append({**part, "spread": spread[None]})
     return join_calibrations(*parts)
 
@@ -373,17 +379,6 @@ def _make_units(*numbers: float) -> dict[str, NDArray]:
     """Return a calibration of one target without its spread."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
-
-
-def _fit_spread(columns: Floats, error: Floats) -> Floats:
-    """Return coefficients of log deviations: shape by likelihood, scale by conformal quantile."""
-    error = error + 1e-6 * (error.mean() + 1e-12)
-    spread = _fit_laplace(columns, error)
-    if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
-        spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
-    ratio = error / np.exp(columns @ spread)
-    spread[0] += np.log(find_conformal_quantile(ratio) / Z90)
-    return spread
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:

@@ -16,7 +16,8 @@ from pqpp_backbones.encoder.normaliser import content
 from pqpp_backbones.encoder.pretrained import allowed_length, get_word_pieces
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
-from pqpp_models.predictor import REFERENCE
+from pqpp_files.errors import PqppError
+from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.arrays import INT8_SCALE, Floats
 from pqpp_models.text.calibration import (
@@ -365,3 +366,23 @@ def learn_alignment(
     predictor.details["alignment_sources"] = list(sources)
     predictor.details["training"]["judged_prompts"] = {k: len(v.goals) for k, v in judged.items()}
     return dict(sorted(rows.items()))
+
+
+def learn_anew(recipe: StaticRecipe) -> dict[str, Any]:
+    """Learn `alignment` of the predictor that a recipe names as `network`, and return its scores.
+
+    All else of it stays.
+    """
+    recipe.check_output(StaticPredictor.name)
+    assert recipe.network is not None
+    predictor = Predictor.from_pretrained(recipe.network)
+    if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
+        raise PqppError(
+            f"`network`: {predictor.title} is no static predictor of `alignment`; name another"
+        )
+    sources = read_sources(recipe.sources_dir, recipe.without)
+    scores = predictor.details.setdefault("evaluation", {})
+    captions = recipe.read(recipe.train_split).prompts
+    scores["studies"] = learn_alignment(predictor, sources, recipe, captions)
+    predictor.save_pretrained(recipe.output_dir)
+    return scores

@@ -156,6 +156,7 @@ class StaticRecipe(TextRecipe):
     Attributes:
         alignment: Learn `alignment` from its studies; otherwise those of sources_dir are only
             scored.
+        network: Predictor of which only `alignment` is learned again.
         without: Studies to leave out and score; with leave_one_out, each in turn.
         leave_one_out: JSON file for the scores of leaving each study out.
         tuned_on_targets: Tuning of the teacher of `alignment` on the targets.
@@ -167,6 +168,7 @@ class StaticRecipe(TextRecipe):
     alignment: bool = True
     made_up: int = option(12000, "prompts made up of words and parts of captions", ge=0)
     labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", ge=0)
+    network: str | None = option(None, path="name")
     without: list[str] = option([], choices=SOURCES)
     leave_one_out: str | None = option(None, decides=False)
     teacher: FitSettings = option(FitSettings(), "how the targets' teacher is fitted")
