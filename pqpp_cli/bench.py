@@ -95,7 +95,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         # What is quicker to fail comes first: the data, which may have to be downloaded.
         source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
         split = open_split(*source)
-        predictors, left_out = load_predictors(self.predictors, split)
+        predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
         note(*left_out)
@@ -153,8 +153,6 @@ class BenchPredictors(Compared):
             DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them.
         listed_as: With --eval-results: the benchmark's name on the Hub, if --dataset is a copy of
             its rows.
-        explain: With --report: colour the phrases of the easiest and hardest prompts by their
-            effect.
     """
 
     table: str = option(
@@ -175,7 +173,6 @@ class BenchPredictors(Compared):
     eval_results: str | None = option(None, path="output")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
     spaces: bool = option(True, "omit the t-SNE plots of predictors' embeddings (pqpp[plots])")
-    explain: bool = option(False, goes_with="report")
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
@@ -223,7 +220,7 @@ class BenchPredictors(Compared):
             spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"no t-SNE plots: {reason}")
-            emit(render_report(run, published, spaces, self.explain), self.report)
+            emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""

@@ -226,7 +226,7 @@ def iterate_runs(
     """
     for (config, split), group in groupby(tasks, lambda task: (task.config, task.split)):
         rows = open_split(dataset, config, split)
-        predictors, _ = load_predictors(models, rows)
+        predictors, _ = load_predictors(models)
         targets = [task.target for task in group if task.target in rows.rows.column_names]
         yield run_table(rows, predictors, targets, progress=progress)
 
@@ -259,7 +259,7 @@ class Board:
         title = (
             f"Leaderboard of {self.dataset}: {self.run.split.config}, {self.run.split.name} split"
         )
-        return render_report(self.run, self.published, None, False, "kendall", lines, title)
+        return render_report(self.run, self.published, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
         """Publish the page as a static Space, which needs no server.

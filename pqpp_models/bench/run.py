@@ -35,7 +35,7 @@ from pqpp_models.bench.protocol import (
     predict_all,
     read_published,
 )
-from pqpp_models.bench.split import Builds, Split, choose_builds, find_fitted
+from pqpp_models.bench.split import Builds, Split, choose_builds
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import load_dataset_rows
@@ -258,14 +258,13 @@ def open_split(
 
 
 def load_predictors(
-    names: str | Sequence[str] | Mapping[str, Any] | None, split: Split | None = None
+    names: str | Sequence[str] | Mapping[str, Any] | None,
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
         names: Names and groups, or what `load_any_predictor` takes; or names to what
             `load_named_predictors` takes; None for the default ones.
-        split: The rows, if they are known; none is asked for what it was fitted to as a whole.
 
     Returns:
         Name to predictor, and a line on each that had to be left out.
@@ -281,14 +280,6 @@ def load_predictors(
             predictor = loaded.get(name) or load_any_predictor(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
-            # One that does not record its rows was fitted to PQPP's train split.
-            if split and split.name == "train" and predictor.supervised and len(split.rows):
-                fitted = find_fitted(predictor, split.rows)
-                if split.is_pqpp if fitted is None else fitted.all():
-                    raise PredictorError(
-                        f"{name} was fitted to the train split of {split.config}; use `split` "
-                        "validation or test"
-                    )
         except ModelError as error:
             if names:
                 raise
@@ -350,7 +341,7 @@ def bench(
     elif options:
         raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
     data = Split.from_rows(rows)
-    loaded, left_out = load_predictors(predictors or None, data)
+    loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for predictor in loaded.values() for target in predictor.targets]

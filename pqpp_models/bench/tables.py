@@ -250,14 +250,6 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def list_intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
-    return [
-        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
-        for r in results
-    ]
-
-
 def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
@@ -477,8 +469,13 @@ def format_results(
             "",
         ]
     about = f"Difference from {shown(str(results[0].baseline))}, with the 95 %" if results else ""
+    intervals = [
+        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        for r in results
+        if with_intervals
+    ]
     beside = (
-        ("95 % intervals", HEADINGS, list_intervals(results) if with_intervals else []),
+        ("95 % intervals", HEADINGS, intervals),
         (f"{about} interval", DIFFERENCE_HEADINGS, differences(results)),
     )
     for about, headings, found in beside:

@@ -81,7 +81,7 @@ class CalibratedPredictor(Predictor):
         """Return the standardised scores of all targets, and points like `reference_points`.
 
         Args:
-            prompts: what `to_texts` gave of them.
+            prompts: the normalised contents of them.
         """
 
     def _beyond(self, text: str) -> str:
@@ -111,7 +111,7 @@ class CalibratedPredictor(Predictor):
     def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
-        texts = to_texts(prompts)
+        texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
         distance = np.zeros(len(texts))
         if doubts:
@@ -154,11 +154,6 @@ class CalibratedPredictor(Predictor):
         """Return what a checkpoint keeps of calibration and known words, by name."""
         known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
-
-
-def to_texts(prompts: Sequence[Prompt]) -> list[str]:
-    """Return the normalised contents of prompts."""
-    return [prompt.normalised for prompt in prompts]
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:

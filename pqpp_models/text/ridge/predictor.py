@@ -20,8 +20,8 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, to_texts
-from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
 from pqpp_models.torch_predictor import read_processor_files
 
@@ -127,15 +127,11 @@ class RidgePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed(to_texts(self.read_rows(rows)))
+        return self.encoder.embed([prompt.normalised for prompt in self.read_rows(rows)])
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
         reading = read(self.encoder, self.sentence_encoder, prompts, self.base)
-        return self.score_reading(reading), reading.points
-
-    def score_reading(self, reading: ReadPrompts) -> Floats:
-        """Return the standardised scores of all targets of prompts that have been read."""
         layers = self.standardisation(np.hstack(reading.blocks))
         rows = np.hstack([reading.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
@@ -145,7 +141,7 @@ class RidgePredictor(CalibratedPredictor):
         if reading.base is not None:
             scores = scores + self.base_slope * reading.base[:, None]
         # Beyond these digits a sum depends on the order that BLAS takes, by the rows beside it.
-        return scores.astype(np.float32).astype(np.float64)
+        return scores.astype(np.float32).astype(np.float64), reading.points
 
     @property
     def domain_note(self) -> str:
