@@ -238,13 +238,8 @@ class Predictor(ABC):
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()
-        full = {
-            "model_type": NUMPY,
-            **config,
-            **facts,
-            "predictor_type": self.name,
-            "targets": list(self.targets),
-        }
+        named = {"predictor_type": self.name, "targets": list(self.targets)}
+        full = {"model_type": NUMPY, **config, **facts, **named}
         return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:

@@ -37,6 +37,7 @@ from pqpp_hub.eval_results import (
 from pqpp_models.bench.given import load_any_predictor
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
+    Cell,
     PublishedResult,
     Result,
     iterate_means,
@@ -120,11 +121,8 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
     figures["kendall"] = entry.value
     count = _COUNT.search(entry.notes or "")
     return Result(
+        **vars(Cell(task.target, task.target, task.target)),
         predictor=called,
-        target=task.target,
-        label=task.target,
-        predicted=task.target,
-        source=None,
         config=task.config or entry.dataset_id,
         release=None,
         split=task.split,

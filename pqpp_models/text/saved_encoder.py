@@ -86,12 +86,8 @@ class SentenceEncoder:
 
     def state(self) -> tuple[dict[str, Any], Tensors]:
         """Return what a configuration tells of it, and its arrays."""
-        facts = {
-            "name": self.name,
-            "revision": self.revision,
-            "config": get_encoder_config(self.model),
-        }
-        return facts, get_encoder_weights(self.model)
+        facts = {"name": self.name, "revision": self.revision}
+        return {**facts, "config": get_encoder_config(self.model)}, get_encoder_weights(self.model)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:
