@@ -331,8 +331,7 @@ class Predictor(ABC):
         """
         if uncertainty and not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.title} has no uncertainty; use a predictor whose knows_uncertainty is "
-                "true, like static"
+                f"{self.title} has no uncertainty; use a predictor that knows it, like static"
             )
         chosen = self.get_columns(targets)
         shape = (len(read), len(chosen))
@@ -483,8 +482,7 @@ class Predictor(ABC):
         2
         """
         raise PredictorError(
-            f"{self.title} has no embedding of prompts; use a predictor whose has_space is "
-            "true, like static"
+            f"{self.title} has no embedding of prompts; use one that has a space, like static"
         )
 
     @property
@@ -512,8 +510,7 @@ class Predictor(ABC):
         """
         made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} is not shipped; {made}give a folder (./{name} if it has that name) or "
-            "OWNER/REPOSITORY"
+            f"{name} is not shipped; {made}give a folder (like ./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

@@ -151,8 +151,7 @@ def write_results(
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "these rows have no split, and a task needs one; save them as FOLDER/test.csv and "
-            "give FOLDER"
+            "these rows have no split, and a task needs one; save them as FOLDER/test.csv"
         )
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:

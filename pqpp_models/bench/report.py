@@ -131,14 +131,11 @@ def _fill_table(
         tables = []
         for key, caption in {"": "", **captions}.items():
             rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
-            columns = [
+            kept = [
                 n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
             ]
-            lines = [
-                (visible(row.title), row.key == FITTED, [row.cells[n] for n in columns])
-                for row in rows
-            ]
-            headings = [titles[block.labels[n]] for n in columns]
+            lines = [(visible(r.title), r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
+            headings = [titles[block.labels[n]] for n in kept]
             if headings:
                 tables.append({"caption": caption, "headings": headings, "rows": lines})
         measures.append({"id": block.measure, "title": block.title, "tables": tables})

@@ -276,10 +276,8 @@ def notes(
         by_size = collect((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
         parts.append(split if split == ALL_ROWS else f"{split} split")
-        each = [
-            f"n = {n}" + (f" ({', '.join(labels)})" if len(by_size) > 1 else "")
-            for n, labels in by_size.items()
-        ]
+        several = len(by_size) > 1
+        each = [f"n = {n}" + f" ({', '.join(labels)})" * several for n, labels in by_size.items()]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     lines += note_fitted(results)
     ranked = [result for result in results if result.ranked]
@@ -463,11 +461,8 @@ def format_results(
             texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
             lines.append([shown(row.name), *texts])
         names = ["predictor", *map(shown, block.labels)]
-        parts += [
-            title.format(f"{block.title}: Pearson Kendall"),
-            tabulate(lines, names, form, preserve_whitespace=True),
-            "",
-        ]
+        parts.append(title.format(f"{block.title}: Pearson Kendall"))
+        parts += [tabulate(lines, names, form, preserve_whitespace=True), ""]
     about = f"Difference from {shown(str(results[0].baseline))}, with the 95 %" if results else ""
     intervals = [
         (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))

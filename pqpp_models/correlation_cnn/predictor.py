@@ -111,8 +111,7 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         matrices = _matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(
-                f"the similarities of the row at index {index} have the shape {matrices.shape}; "
-                f"give {_ALLOWED}"
+                f"the row at index {index} has a matrix of shape {matrices.shape}; give {_ALLOWED}"
             )
         if len(matrices) != channels:
             raise PredictorError(

@@ -146,10 +146,8 @@ class LlmPredictor(Predictor):
             scale = (*ends, true.mean() - slope * levels.mean(), slope)
             fitted.scales[target] = [float(number) for number in scale]
             figures[target] = {**correlate(levels, true), "prompts": len(levels)}
-        fitted.details = {
-            "data": data,
-            "training": {"prompts": len(texts), "cross_validation": figures},
-        }
+        training = {"prompts": len(texts), "cross_validation": figures}
+        fitted.details = {"data": data, "training": training}
         fitted.record_fit(prompts, array, targets)
         fitted.record = replace(fitted.record, means=())  # each is asked for by itself
         return fitted

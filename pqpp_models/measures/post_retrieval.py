@@ -97,8 +97,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
-            f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, such as 1 + "
-            "cosine"
+            f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, like 1 + cosine"
         )
     # Equal scores leave a mean that is off by rounding: they have no variance at all.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
@@ -151,8 +150,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     ranked = _sort(scores)
     if ranked[0] <= 0:
         raise PredictorError(
-            f"the best score is {ranked[0]:g}; a share of it needs scores above 0, such as 1 + "
-            "cosine"
+            f"the best score is {ranked[0]:g}; n_sigma needs scores above 0, like 1 + cosine"
         )
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))

@@ -351,10 +351,7 @@ def calibrate_across_sources(
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
     """Return one calibration of the targets of several, in their order."""
-    return {
-        name: np.concatenate([part[name] for part in parts]).astype(np.float32)
-        for name in CALIBRATION
-    }
+    return {k: np.concatenate([part[k] for part in parts]).astype(np.float32) for k in CALIBRATION}
 
 
 def to_normal_scores(values: Floats) -> Floats:

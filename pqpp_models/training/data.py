@@ -109,8 +109,7 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"the dataset {known.name} has no images; give their folder as --image-dir. They are "
-            f"in {known.images}"
+            f"{known.name} has no images; give their folder as --image-dir (from {known.images})"
         )
     return {}
 
@@ -177,11 +176,7 @@ def correlations(
     from pqpp_metrics.functional import qpp_values
 
     values = {kind: np.nan_to_num(row) for kind, row in qpp_values(predicted, true).items()}
-    figures = {
-        f"{target}_{kind}": float(values[kind][column])
-        for column, target in enumerate(targets)
-        for kind in values
-    }
+    figures = {f"{t}_{k}": float(r[n]) for n, t in enumerate(targets) for k, r in values.items()}
     return figures | {kind: float(row.mean()) for kind, row in values.items()}
 
 

@@ -161,11 +161,8 @@ class RidgePredictor(CalibratedPredictor):
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         encoder, tensors = self.encoder._state()
         names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
-        config = {
-            **self.details,
-            "limits": [list(pair) for pair in self.limits.values()],
-            "encoder": {**names, **encoder},
-        }
+        config = {**self.details, "limits": [list(pair) for pair in self.limits.values()]}
+        config["encoder"] = {**names, **encoder}
         parts: Tensors = add_prefix("pieces.", self.pieces._asdict())
         if self.base is not None:
             config[_BASE] = {"target": self.base, "slope": self.base_slope}
