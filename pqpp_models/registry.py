@@ -59,7 +59,7 @@ def register_predictor(
     >>> register_predictor("static", "elsewhere:Other")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: a predictor or group 'static' is registered already; ...
+    pqpp_models.errors.PredictorError: the name 'static' is already registered; choose another
     """
     if name in PREDICTORS or name in GROUPS:
         raise PredictorError(f"the name {name!r} is already registered; choose another")
