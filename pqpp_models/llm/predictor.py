@@ -24,16 +24,17 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.errors import ServiceError
 from pqpp_datasets.target_columns import get_measure
 from pqpp_hub.card import render_card
+from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor, Uncertain
 from pqpp_models.prompts import normalise
 from pqpp_models.targets import find_range
-from pqpp_models.text.ridge.fitting import correlate
 
 FEWEST = 20
 """Distinct prompts with a score that a target needs."""
 _DIGITS = tuple("0123456789")
 _LONGEST = 1000  # characters of a prompt
+_MEASURES = ("pearson", "kendall", "spearman")
 _TOLD = ("data", "training", "dataset")
 _JUDGED = "how well people will judge the images that text-to-image models make of it"
 _RETRIEVED = "how relevant the first images are that a search engine will find for it"
@@ -145,7 +146,9 @@ class LlmPredictor(Predictor):
             ends = find_range(target) or (limits or {}).get(target) or ends
             scale = (*ends, true.mean() - slope * levels.mean(), slope)
             fitted.scales[target] = [float(number) for number in scale]
-            figures[target] = {**correlate(levels, true), "prompts": len(levels)}
+            found = qpp_values(levels[:, None], true[:, None], _MEASURES)
+            rounded = {m: round(float(np.nan_to_num(found[m][0])), 4) for m in _MEASURES}
+            figures[target] = {**rounded, "prompts": len(levels)}
         training = {"prompts": len(texts), "cross_validation": figures}
         fitted.details = {"data": data, "training": training}
         fitted.record_fit(prompts, array, targets)
