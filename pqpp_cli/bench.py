@@ -77,7 +77,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     Attributes:
         dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table with a column
             prompt (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
-        split: Its split (default: validation; all rows of a table).
+        split: Its split (default: validation, else test, else the only one; all rows of a table).
         targets: Columns of the benchmark to predict (default: all).
     """
 
@@ -87,20 +87,15 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     data_dir: str | None = option(None, goes_with="")
     targets: tuple[str, ...] | None = None
 
-    @property
-    def default_split(self) -> str | None:
-        """The split, None of a table."""
-        return self.split or (None if Path(self.dataset or "").is_file() else "validation")
-
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
         """Return the rows, the predictors with what they need of images, and the targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import with_saved_images
 
         # What is quicker to fail comes first: the data, which may have to be downloaded.
-        source = (self.dataset, self.subset, self.default_split, self.data_dir, self.image_dir)
+        source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
         split = open_split(*source)
-        predictors, left_out = load_predictors(self.predictors, split)
+        predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
         note(*left_out)
@@ -158,8 +153,6 @@ class BenchPredictors(Compared):
             DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them.
         listed_as: With --eval-results: the benchmark's name on the Hub, if --dataset is a copy of
             its rows.
-        explain: With --report: colour the phrases of the easiest and hardest prompts by their
-            effect.
     """
 
     table: str = option(
@@ -180,7 +173,6 @@ class BenchPredictors(Compared):
     eval_results: str | None = option(None, path="output")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
     spaces: bool = option(True, "omit the t-SNE plots of predictors' embeddings (pqpp[plots])")
-    explain: bool = option(False, goes_with="report")
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
@@ -228,7 +220,7 @@ class BenchPredictors(Compared):
             spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"no t-SNE plots: {reason}")
-            emit(render_report(run, published, spaces, self.explain), self.report)
+            emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""

@@ -99,15 +99,14 @@ class Predict(
 
     def run(self) -> None:
         """Predict and print."""
-        from pqpp_models.predictor import Predictor
+        from pqpp_models.predictor import REFERENCE, Predictor
 
         if self.in_shards:
             return self.work_on_shards(self.file, self.output, self._job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
-        if self.verdict:
-            from pqpp_models.verdict.reference import read_reference
-
-            read_reference(predictor)  # refused before anything is predicted
+        if self.verdict and REFERENCE not in predictor.details:
+            which = "a fitted predictor" if predictor.supervised else predictor.title
+            raise PqppError(f"{which} gives no verdict; omit `verdict`, or omit `predictor`")
         source = self._source(predictor)
         if self.explain:
             self._explain(predictor, [])  # refused before anything is predicted

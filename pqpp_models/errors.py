@@ -13,3 +13,7 @@ class PredictorError(ModelError):
     >>> issubclass(PredictorError, ModelError) and issubclass(ModelError, ValueError)
     True
     """
+
+
+class MissingEvidenceError(PredictorError):
+    """The environment names nothing that a measure could look things up in."""

@@ -34,8 +34,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
         predictor_type = getattr(self.model.config, "predictor_type", None)
         if predictor_type is None:
             raise PredictorError(
-                f"{type(self.model).__name__} is not a performance predictor; give a folder or "
-                "repository of one"
+                f"{type(self.model).__name__} is not a performance predictor; give a folder of one"
             )
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)

@@ -170,8 +170,7 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards contain texts; name "
-                "another predictor"
+                f"{self.predictor} needs {predictor.inputs}, but shards hold texts; name another"
             )
         return predictor
 

@@ -238,13 +238,8 @@ class Predictor(ABC):
         """
         config, tensors = self._state()
         facts, files = self.record.to_files()
-        full = {
-            "model_type": NUMPY,
-            **config,
-            **facts,
-            "predictor_type": self.name,
-            "targets": list(self.targets),
-        }
+        named = {"predictor_type": self.name, "targets": list(self.targets)}
+        full = {"model_type": NUMPY, **config, **facts, **named}
         return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
@@ -336,8 +331,7 @@ class Predictor(ABC):
         """
         if uncertainty and not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.title} has no uncertainty; use a predictor whose knows_uncertainty is "
-                "true, like static"
+                f"{self.title} has no uncertainty; use a predictor that knows it, like static"
             )
         chosen = self.get_columns(targets)
         shape = (len(read), len(chosen))
@@ -488,8 +482,7 @@ class Predictor(ABC):
         2
         """
         raise PredictorError(
-            f"{self.title} has no embedding of prompts; use a predictor whose has_space is "
-            "true, like static"
+            f"{self.title} has no embedding of prompts; use one that has a space, like static"
         )
 
     @property
@@ -505,8 +498,8 @@ class Predictor(ABC):
         """Return the same with deviations and distances, if that is known."""
         raise NotImplementedError
 
-    def _try(self) -> None:  # noqa: B027
-        """Let what is loaded run once, where it may end in errors that nothing foresees."""
+    def try_once(self) -> None:  # noqa: B027
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
@@ -517,8 +510,7 @@ class Predictor(ABC):
         """
         made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} is not shipped; {made}give a folder (./{name} if it has that name) or "
-            "OWNER/REPOSITORY"
+            f"{name} is not shipped; {made}give a folder (like ./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

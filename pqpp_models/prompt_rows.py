@@ -82,7 +82,7 @@ def load_dataset_rows(
     data_dir: str | None = None,
     image_dir: str | None = None,
     column: str = "prompt",
-    usual_split: str | None = None,
+    usual_splits: Sequence[str] = (),
     keeps_images: bool = False,
 ) -> tuple[Any, str | None]:
     """Return the rows of a dataset, with the prompts in the column `prompt`, and their split.
@@ -90,13 +90,13 @@ def load_dataset_rows(
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As for `load_benchmark`, which `data_dir` and `image_dir` are of too.
-        split: Needed where there are several, unless one of them is the usual one.
+        split: Needed where there are several, unless one of them is usual.
         column: Where the prompts stand.
-        usual_split: What is taken where no split is named and there is such a one.
+        usual_splits: If no split is named, the first of these that there is.
         keeps_images: Whether the images are wanted that a benchmark of one's own keeps.
 
     Returns:
-        The rows, and the split that was named or is the usual one.
+        The rows, and the split that was named or is usual.
 
     Raises:
         BenchmarkError: There is no such configuration, split or column, or a prompt is no text.
@@ -107,7 +107,7 @@ def load_dataset_rows(
     try:
         folders = {"data_dir": data_dir, "image_dir": image_dir}
         with reading(dataset, "check `dataset`"):
-            rows, split = _load(dataset, subset, split, folders, column, usual_split)
+            rows, split = _load(dataset, subset, split, folders, column, usual_splits)
             if keeps_images or image_dir is not None:
                 rows = with_saved_images(rows, dataset, image_dir)
     except BenchmarkError as error:
@@ -144,7 +144,7 @@ def _load(
     split: str | None,
     folders: dict[str, str | None],
     column: str,
-    usual_split: str | None,
+    usual_splits: Sequence[str],
 ) -> tuple[Any, str | None]:
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.load import get_config, load_benchmark
@@ -156,7 +156,7 @@ def _load(
 
     def choose(splits: Iterable[str]) -> tuple[str, str | None]:
         names = list(splits)
-        named = usual_split if split is None and usual_split in names else split
+        named = split or next((name for name in usual_splits if name in names), None)
         taken = named or (names[0] if len(names) == 1 else None)
         if taken not in names:
             asked = "`split` is needed" if taken is None else f"`split` {taken}"

@@ -51,8 +51,7 @@ def read_prompts(rows: Any) -> list[str]:
         if not isinstance(value, str):
             kind = "missing" if value is None else f"a {type(value).__name__}, not a string"
             raise PredictorError(
-                f"the prompt at index {index} is {kind}; name its key or column '{COLUMN}', or "
-                "drop the row"
+                f"the prompt at index {index} is {kind}; name its column '{COLUMN}', or drop it"
             )
     return list(values)
 

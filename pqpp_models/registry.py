@@ -11,7 +11,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
 from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
 from pqpp_files.names import close_names, did_you_mean, is_repository_id, split_names
-from pqpp_models.errors import PredictorError
+from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
 
@@ -59,7 +59,7 @@ def register_predictor(
     >>> register_predictor("static", "elsewhere:Other")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: a predictor or group 'static' is registered already; ...
+    pqpp_models.errors.PredictorError: the name 'static' is already registered; choose another
     """
     if name in PREDICTORS or name in GROUPS:
         raise PredictorError(f"the name {name!r} is already registered; choose another")
@@ -171,10 +171,10 @@ def load_folder(folder: Path) -> Any:
             del config["model_type"]
         loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
         loaded.record = record
-        loaded._try()
+        loaded.try_once()
     except Exception as error:  # whatever a foreign folder may bring about
         is_told = isinstance(error, PqppError) and str(folder) in str(error)
-        if is_told or isinstance(error, MissingExtraError):
+        if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
             f"{folder} has no usable {predictor_type} ({in_a_line(error)}); save or download it "
@@ -185,53 +185,31 @@ def load_folder(folder: Path) -> Any:
 
 _TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"
 _STATIC = "text.static:StaticPredictor"
-# Name, class, what it is, and what it needs.
-_UNSHIPPED = (
-    (
-        "bert",
-        "bert.predictor:BertPredictor",
-        "a fine-tuned text encoder, by pqpp train bert",
-        _TORCH,
+_ABOUT = {
+    "bert": "a fine-tuned text encoder, by pqpp train bert",
+    "clip": "a fine-tuned CLIP-like model, by pqpp train clip",
+    "correlation_cnn": "a network on similarities among images, by pqpp train correlation_cnn",
+    "llm": "a language model with rated examples, by `pqpp fit --chat-model`",
+    "ridge": "a linear head on the network of static, by `pqpp fit`",
+    "text_ensemble": (
+        "kernels and networks with a collection of captions, by pqpp train text_ensemble"
     ),
-    (
-        "clip",
-        "clip.predictor:ClipPredictor",
-        "a fine-tuned CLIP-like model, by pqpp train clip",
-        _IMAGES,
-    ),
-    (
-        "correlation_cnn",
-        "correlation_cnn.predictor:CorrelationCnnPredictor",
-        "a network on similarities among images, by pqpp train correlation_cnn",
-        _IMAGES,
-    ),
-    (
-        "llm",
-        "llm.predictor:LlmPredictor",
-        "a language model with rated examples, by `pqpp fit --chat-model`",
-        "an endpoint (pqpp[chat]), or pqpp[models]",
-    ),
-    (
-        "ridge",
-        "text.ridge.predictor:RidgePredictor",
-        "a linear head on the network of static, by `pqpp fit`",
-        "",
-    ),
-    (
-        "text_ensemble",
-        "text.text_ensemble:TextEnsemblePredictor",
-        "kernels and networks with a collection of captions, by pqpp train text_ensemble",
-        _TORCH,
-    ),
-)
-_SHIPPED = {
     "static": "a small network on numpy, distilled from a text encoder",
     "static-train": "the same, fitted on PQPP's train split only, without `alignment`",
 }
-for _name, _path, _about, _needs in _UNSHIPPED:
-    register_predictor(_name, f"{__package__}.{_path}", _about, _needs, shipped=False)
-for _name, _about in _SHIPPED.items():
-    register_predictor(_name, f"{__package__}.{_STATIC}", _about)
+# Class, what it needs, and whether it comes with weights.
+_CLASSES: dict[str, tuple[str, str, bool]] = {
+    "bert": ("bert.predictor:BertPredictor", _TORCH, False),
+    "clip": ("clip.predictor:ClipPredictor", _IMAGES, False),
+    "correlation_cnn": ("correlation_cnn.predictor:CorrelationCnnPredictor", _IMAGES, False),
+    "llm": ("llm.predictor:LlmPredictor", "an endpoint (pqpp[chat]), or pqpp[models]", False),
+    "ridge": ("text.ridge.predictor:RidgePredictor", "", False),
+    "text_ensemble": ("text.text_ensemble:TextEnsemblePredictor", _TORCH, False),
+    "static": (_STATIC, "", True),
+    "static-train": (_STATIC, "", True),
+}
+for _name, (_path, _needs, _shipped) in _CLASSES.items():
+    register_predictor(_name, f"{__package__}.{_path}", _ABOUT[_name], _needs, _shipped)
 FAMILIES = ("linguistic", "ego_network", "post_retrieval", "pre_retrieval")
 """Groups of measures, each a module of that name in `pqpp_models.measures`."""
 _MEASURE = f"{__package__}.measures.predictor:MeasurePredictor"

@@ -100,20 +100,16 @@ def _read_json(value: Any) -> list[Any]:
 
 def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
     """Return a saved graph of ComfyUI in the form that its API takes."""
-    origins = {link[0]: [str(link[1]), link[2]] for link in links}
+    origins: dict[Any, Any] = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
     for node in nodes:
         inputs = {one["name"]: origins.get(one.get("link")) for one in node.get("inputs") or ()}
         written = node.get("widgets_values")
-        texts = (
-            [one for one in written if isinstance(one, str)] if isinstance(written, list) else []
-        )
+        texts = [one for one in written if isinstance(one, str)] if type(written) is list else []
         text = {"text": texts[0]} if texts and not inputs.get("text") else {}
         is_text = re.search("Text|Prompt|Primitive|String", node["type"])
-        graph[str(node["id"])] = {
-            "class_type": node["type"],
-            "inputs": inputs | text if is_text else inputs,
-        }
+        inputs = inputs | text if is_text else inputs
+        graph[str(node["id"])] = {"class_type": node["type"], "inputs": inputs}
     return graph
 
 

@@ -68,7 +68,8 @@ class TorchPredictor(Predictor):
     @property
     def size(self) -> str:
         """How many parameters the model has, in words."""
-        return count_parameters(self.model)
+        count = sum(weight.numel() for weight in self.model.parameters())
+        return f"{count / 1e6:.1f} million parameters"
 
     @classmethod
     def model_class(cls) -> type[PreTrainedModel]:
@@ -162,14 +163,3 @@ def render_fine_tuned_card(predictor: Any) -> str:
             if is_held_out
         },
     )
-
-
-def count_parameters(model: Any) -> str:
-    """Return how many parameters a model has, in words.
-
-    Example:
-        >>> import torch
-        >>> count_parameters(torch.nn.Linear(1000, 2000))
-        '2.0 million parameters'
-    """
-    return f"{sum(weight.numel() for weight in model.parameters()) / 1e6:.1f} million parameters"

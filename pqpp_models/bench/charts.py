@@ -116,12 +116,8 @@ def make_panel(
             f"goes from {groups[0][1]:.3g} to {groups[-1][1]:.3g}."
         )
     low, high = max(across.low, up.low), min(across.high, up.high)
-    ends = {
-        "x1": across.scale(low),
-        "y1": up.scale(low),
-        "x2": across.scale(high),
-        "y2": up.scale(high),
-    }
+    places = (axis.scale(end) for end in (low, high) for axis in (across, up))
+    ends = dict(zip(("x1", "y1", "x2", "y2"), places, strict=True))
     shown = slice(None, None, -(-len(true) // MOST_POINTS) or 1)
     return {
         "title": title,

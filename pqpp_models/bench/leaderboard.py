@@ -37,6 +37,7 @@ from pqpp_hub.eval_results import (
 from pqpp_models.bench.given import load_any_predictor
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
+    Cell,
     PublishedResult,
     Result,
     iterate_means,
@@ -80,27 +81,23 @@ def make_entries(
         elif math.isnan(result.kendall):
             refused.setdefault(result.predictor, f"its {result.target} has no Kendall's tau")
         else:
+            parts = []
+            for name in COEFFICIENTS:
+                ends = get_interval(result, name)
+                interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
+                parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
+            parts.append(f"n {result.n}")
+            if result.stands_in:
+                parts.append(f"its {result.stands_in} is used instead")
+            if result.fitted_rows is None:
+                parts.append("the data it was fitted to are not recorded")
+            elif result.fitted_on:
+                parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = entry(task, dataset, result.kendall, notes=_notes(result), **about)
+            kept = entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
-
-
-def _notes(result: Result) -> str:
-    parts = []
-    for name in COEFFICIENTS:
-        ends = get_interval(result, name)
-        interval = " [{:.6f}, {:.6f}]".format(*ends) if ends else ""
-        parts.append(f"{name}_qpp {getattr(result, name):.6f}{interval}")
-    parts.append(f"n {result.n}")
-    if result.stands_in:
-        parts.append(f"its {result.stands_in} is used instead")
-    if result.fitted_rows is None:
-        parts.append("the data it was fitted to are not recorded")
-    elif result.fitted_on:
-        parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
-    return "; ".join(parts)
 
 
 def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
@@ -124,11 +121,8 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
     figures["kendall"] = entry.value
     count = _COUNT.search(entry.notes or "")
     return Result(
+        **vars(Cell(task.target, task.target, task.target)),
         predictor=called,
-        target=task.target,
-        label=task.target,
-        predicted=task.target,
-        source=None,
         config=task.config or entry.dataset_id,
         release=None,
         split=task.split,
@@ -157,8 +151,7 @@ def write_results(
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "these rows have no split, and a task needs one; save them as FOLDER/test.csv and "
-            "give FOLDER"
+            "these rows have no split, and a task needs one; save them as FOLDER/test.csv"
         )
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
@@ -230,7 +223,7 @@ def iterate_runs(
     """
     for (config, split), group in groupby(tasks, lambda task: (task.config, task.split)):
         rows = open_split(dataset, config, split)
-        predictors, _ = load_predictors(models, rows)
+        predictors, _ = load_predictors(models)
         targets = [task.target for task in group if task.target in rows.rows.column_names]
         yield run_table(rows, predictors, targets, progress=progress)
 
@@ -263,7 +256,7 @@ class Board:
         title = (
             f"Leaderboard of {self.dataset}: {self.run.split.config}, {self.run.split.name} split"
         )
-        return render_report(self.run, self.published, None, False, "kendall", lines, title)
+        return render_report(self.run, self.published, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
         """Publish the page as a static Space, which needs no server.

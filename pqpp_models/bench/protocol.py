@@ -197,10 +197,8 @@ def predict_all(
         all_predictions.append(Predictions(name, tuple(own), values, *facts, fitted, instead))
         if predictor.inputs == "table":
             lacking |= np.isnan(values).any(axis=1)
-    return [
-        replace(answers, values=np.where(lacking[:, None], math.nan, answers.values))
-        for answers in all_predictions
-    ]
+    hidden = lacking[:, None]
+    return [replace(one, values=np.where(hidden, math.nan, one.values)) for one in all_predictions]
 
 
 def evaluate_predictions(
@@ -504,11 +502,8 @@ def _list_models(predicted: Sequence[str], measure: TargetMeasure | None) -> lis
     return [target for target in of_measure if "_" in target and not is_mean(target)]
 
 
-_TITLES = {
-    "finetuned_bert": "fine-tuned BERT",
-    "finetuned_clip": "fine-tuned CLIP",
-    "correlation_cnn": "correlation CNN",
-}
+_TITLES = {"finetuned_bert": "fine-tuned BERT", "finetuned_clip": "fine-tuned CLIP"}
+_TITLES |= {"correlation_cnn": "correlation CNN"}
 
 
 @dataclass(frozen=True)

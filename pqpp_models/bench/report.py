@@ -24,6 +24,7 @@ from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import ALL_ROWS
 from pqpp_models.bench.tables import (
     DIFFERENCE_HEADINGS,
+    FEW,
     FITTED,
     differences,
     format_heading,
@@ -38,15 +39,12 @@ from pqpp_models.bench.tables import (
     note_fitted,
     notes,
 )
-from pqpp_models.explain.explanation import NOTE
-from pqpp_models.predictor import Predictor
 
 
 def render_report(
     run: BenchRun,
     published: Sequence[PublishedResult] = (),
     spaces: Mapping[str, NDArray] | None = None,
-    explain: bool = False,
     coefficient: str = "pearson",
     summary: Sequence[str] = (),
     title: str = "",
@@ -57,8 +55,6 @@ def render_report(
         run: Ours, of one split.
         published: Published figures to put beside them.
         spaces: Predictor to its space in two dimensions, a point a prompt.
-        explain: Colour the phrases of the easiest and hardest prompts by what they change, for
-            predictors of texts.
         coefficient: By which the ranking is, `pearson` or `kendall`.
         summary: Sentences to begin with, in the place of those on who is first.
         title: Of the page, in the place of one that names the split.
@@ -95,10 +91,7 @@ def render_report(
             for result in own
         ]
         if set(predictions.targets) & set(run.references):
-            asked = predictor if explain else None
-            extremes.append(
-                list_extremes(predictions, run.references, split.prompts, titles, asked)
-            )
+            extremes.append(list_extremes(predictions, run.references, split.prompts, titles))
     ranking = rank_rows(results, published, label, coefficient)
     return render_page(
         Path(__file__).with_name("report.html"),
@@ -120,7 +113,6 @@ def render_report(
         predictors=panels,
         without=without,
         spaces=pictures,
-        caution=NOTE if explain else "",
         extremes=extremes,
     )
 
@@ -139,14 +131,11 @@ def _fill_table(
         tables = []
         for key, caption in {"": "", **captions}.items():
             rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
-            columns = [
+            kept = [
                 n for n in range(len(block.labels)) if not key or any(row.cells[n] for row in rows)
             ]
-            lines = [
-                (visible(row.title), row.key == FITTED, [row.cells[n] for n in columns])
-                for row in rows
-            ]
-            headings = [titles[block.labels[n]] for n in columns]
+            lines = [(visible(r.title), r.key == FITTED, [r.cells[n] for n in kept]) for r in rows]
+            headings = [titles[block.labels[n]] for n in kept]
             if headings:
                 tables.append({"caption": caption, "headings": headings, "rows": lines})
         measures.append({"id": block.measure, "title": block.title, "tables": tables})
@@ -165,7 +154,6 @@ def list_extremes(
     references: Mapping[str, Sequence[float | None]],
     prompts: Sequence[str],
     titles: Mapping[str, str],
-    predictor: Predictor | None = None,
     count: int = 5,
 ) -> dict:
     """Return the prompts that a predictor takes for the easiest and the hardest.
@@ -178,8 +166,6 @@ def list_extremes(
         references: Target to one true value a prompt, None where there is none.
         prompts: The prompts.
         titles: Column to what it is called.
-        predictor: The predictor itself; if it is one of texts, the prompts come as HTML with
-            coloured phrases.
         count: How many of each.
 
     Returns:
@@ -196,10 +182,6 @@ def list_extremes(
     shown = {
         i: visible(" ".join(prompts[i].split())) for i in (*order[:count], *order[::-1][:count])
     }
-    if predictor is not None and predictor.inputs == "text":
-        asked = predictions.stand_ins.get(target, target)
-        explanations = predictor.explain([prompts[i] for i in shown], asked)
-        shown = {i: it.as_html() for i, it in zip(shown, explanations, strict=True)}
     rows = [(shown[i], f"{values[i]:.3f}", f"{true[i]:.3f}") for i in order if i in shown]
     return {
         "predictor": visible(predictions.predictor),
@@ -238,6 +220,10 @@ def summarise(
             continue
         best = known[0]
         ends = get_interval(best, "pearson")
+        if len(known) > 1 and (best.n < FEW or (ends and ends[0] <= 0 <= ends[1])):
+            line = f"Too few prompts ({best.n}) to tell which predictor is best."
+            lines += [] if line in lines else [line]
+            continue
         interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
         others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (

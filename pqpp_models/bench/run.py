@@ -35,7 +35,7 @@ from pqpp_models.bench.protocol import (
     predict_all,
     read_published,
 )
-from pqpp_models.bench.split import Builds, Split, choose_builds, find_fitted
+from pqpp_models.bench.split import Builds, Split, choose_builds
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import load_dataset_rows
@@ -231,7 +231,7 @@ def select_predictors(
 def open_split(
     dataset: str | None = None,
     subset: str | None = None,
-    split: str | None = "validation",
+    split: str | None = None,
     data_dir: str | None = None,
     image_dir: str | None = None,
 ) -> Split:
@@ -241,12 +241,14 @@ def open_split(
         dataset: As for `load_dataset_rows`, like the other arguments; `pqpp` if only a subset is
             named, `pqpp-v1.0` if nothing is: the paper and all published figures are of that
             release.
+        split: `validation` if left out, else `test`, else the only one.
 
     Raises:
         BenchmarkError: There is no such dataset.
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
-    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir)
+    usual = ("validation", "test")
+    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, usual_splits=usual)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
@@ -256,14 +258,13 @@ def open_split(
 
 
 def load_predictors(
-    names: str | Sequence[str] | Mapping[str, Any] | None, split: Split | None = None
+    names: str | Sequence[str] | Mapping[str, Any] | None,
 ) -> tuple[dict[str, Predictor], list[str]]:
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
         names: Names and groups, or what `load_any_predictor` takes; or names to what
             `load_named_predictors` takes; None for the default ones.
-        split: The rows, if they are known; none is asked for what it was fitted to as a whole.
 
     Returns:
         Name to predictor, and a line on each that had to be left out.
@@ -279,14 +280,6 @@ def load_predictors(
             predictor = loaded.get(name) or load_any_predictor(name)
             if predictor.inputs == "text":
                 predictor.predict(["a red cat"])  # resources are looked up at first use
-            # One that does not record its rows was fitted to PQPP's train split.
-            if split and split.name == "train" and predictor.supervised and len(split.rows):
-                fitted = find_fitted(predictor, split.rows)
-                if split.is_pqpp if fitted is None else fitted.all():
-                    raise PredictorError(
-                        f"{name} was fitted to the train split of {split.config}; use `split` "
-                        "validation or test"
-                    )
         except ModelError as error:
             if names:
                 raise
@@ -303,7 +296,7 @@ def bench(
     predictors: Any = None,
     targets: Any = None,
     rows: Any = None,
-    split: str = "validation",
+    split: str | None = None,
     **options: Any,
 ) -> Any:
     """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
@@ -318,7 +311,7 @@ def bench(
         targets: Names separated by commas; default: all targets in the rows.
         rows: A dataset with the columns `prompt` and the targets, or its name as in `open_split`.
             Default: PQPP v1.0.
-        split: The split of PQPP.
+        split: As for `open_split`.
         options: Arguments of `load_benchmark`, such as `data_dir`; not together with `rows`.
 
     Returns:
@@ -344,11 +337,11 @@ def bench(
     if isinstance(rows, str):
         rows, options = open_split(rows, split=split, **options).rows, {}
     if rows is None:
-        rows = load_benchmark(OF_THE_PAPER, split=split, **options)
+        rows = load_benchmark(OF_THE_PAPER, split=split or "validation", **options)
     elif options:
         raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
     data = Split.from_rows(rows)
-    loaded, left_out = load_predictors(predictors or None, data)
+    loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
         predictor.require_columns(rows.column_names, data.config)
     predicted = [target for predictor in loaded.values() for target in predictor.targets]

@@ -28,8 +28,6 @@ from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 ALL_ROWS = "all rows"
 """What stands for a split's name where rows have no splits."""
-RELEASES = {"pqpp": "v1.1", "pqpp-v1.0": "v1.0"}
-"""The configurations of PQPP whose scores differ: figures of one say nothing of the other."""
 
 
 @dataclass(frozen=True)
@@ -122,28 +120,6 @@ class Split:
         return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
             : None if names else len(known)
         ]
-
-
-def note_other_releases(trained_on: Mapping[str, str | None], config: str) -> list[str]:
-    """Return a line on predictors that were trained on another release of PQPP than some rows.
-
-    Args:
-        trained_on: Predictor to the configuration that it was trained on, None where not told.
-        config: The configuration of the rows.
-
-    Example:
-        >>> note_other_releases({"static": "pqpp-v1.0", "n_words": None}, "pqpp")
-        ['trained on another release of PQPP than these rows (v1.1): static (v1.0)']
-    """
-    others = [
-        f"{name} ({RELEASES[release]})"
-        for name, release in trained_on.items()
-        if release in RELEASES and config in RELEASES and release != config
-    ]
-    if not others:
-        return []
-    here = RELEASES[config]
-    return [f"trained on another release of PQPP than these rows ({here}): {', '.join(others)}"]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from pqpp_models.bench.protocol import (
     iterate_means,
     mark,
 )
-from pqpp_models.bench.split import ALL_ROWS, note_other_releases
+from pqpp_models.bench.split import ALL_ROWS
 
 FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
@@ -250,14 +250,6 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def list_intervals(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return a row for each cell, as `HEADINGS` say: the figures with their 95 % intervals."""
-    return [
-        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
-        for r in results
-    ]
-
-
 def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
@@ -266,7 +258,7 @@ def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
     return f"{first} [{', '.join(rest)}]" if rest else first
 
 
-_FEW = 30
+FEW = 30
 GENERATED_NOTE = (
     "GENERATED DATA: no one rated these prompts; the figures say nothing about real ones"
 )
@@ -284,15 +276,21 @@ def notes(
         by_size = collect((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
         parts.append(split if split == ALL_ROWS else f"{split} split")
-        each = [
-            f"n = {n}" + (f" ({', '.join(labels)})" if len(by_size) > 1 else "")
-            for n, labels in by_size.items()
-        ]
+        several = len(by_size) > 1
+        each = [f"n = {n}" + f" ({', '.join(labels)})" * several for n, labels in by_size.items()]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
-    for config in dict.fromkeys(result.config for result in results):
-        lines += note_other_releases({r.predictor: r.trained_on for r in results}, config)
     lines += note_fitted(results)
-    lines += _means([result for result in results if result.ranked])
+    ranked = [result for result in results if result.ranked]
+    columns = collect((result.predictor, result.label) for result in ranked)
+    count = len(list_labels(ranked))
+    having = [result for result in ranked if len(columns[result.predictor]) == count > 1]
+    means = [
+        f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
+        for name, r, tau in iterate_means(having)
+        if not (math.isnan(r) and math.isnan(tau))
+    ]
+    if means:
+        lines.append(f"mean over all {count} columns, Pearson / Kendall: {'; '.join(means)}")
     lines += note_missing(results)
     if not all(math.isnan(r.pearson_p) and math.isnan(r.kendall_p) for r in results):
         lines.append(MARKS_NOTE)
@@ -318,8 +316,8 @@ def notes(
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
     """Return a line where figures are of few prompts."""
-    fewest = min((result.n for result in results if result.n > 1), default=_FEW)
-    return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < _FEW else []
+    fewest = min((result.n for result in results if result.n > 1), default=FEW)
+    return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
 
 def get_fitted(results: Iterable[Any]) -> dict[str, int]:
@@ -358,20 +356,6 @@ def note_fitted(results: Iterable[Any]) -> list[str]:
         on_none = ", on none of these rows" if apart else ""
         lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
     return lines
-
-
-def _means(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a line of the means of all predictors that have every column."""
-    labels = list_labels(results)
-    columns = collect((result.predictor, result.label) for result in results)
-    having = [r for r in results if len(columns[r.predictor]) == len(labels) > 1]
-    means = [
-        f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
-        for name, r, tau in iterate_means(having)
-        if not (math.isnan(r) and math.isnan(tau))
-    ]
-    if means:
-        yield f"mean over all {len(labels)} columns, Pearson / Kendall: {'; '.join(means)}"
 
 
 def _count_undefined(result: Result) -> int:
@@ -477,14 +461,16 @@ def format_results(
             texts = (" ".join(half.text for half in cell) if cell else "–" for cell in row.cells)
             lines.append([shown(row.name), *texts])
         names = ["predictor", *map(shown, block.labels)]
-        parts += [
-            title.format(f"{block.title}: Pearson Kendall"),
-            tabulate(lines, names, form, preserve_whitespace=True),
-            "",
-        ]
+        parts.append(title.format(f"{block.title}: Pearson Kendall"))
+        parts += [tabulate(lines, names, form, preserve_whitespace=True), ""]
     about = f"Difference from {shown(str(results[0].baseline))}, with the 95 %" if results else ""
+    intervals = [
+        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        for r in results
+        if with_intervals
+    ]
     beside = (
-        ("95 % intervals", HEADINGS, list_intervals(results) if with_intervals else []),
+        ("95 % intervals", HEADINGS, intervals),
         (f"{about} interval", DIFFERENCE_HEADINGS, differences(results)),
     )
     for about, headings, found in beside:

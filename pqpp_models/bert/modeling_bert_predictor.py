@@ -118,12 +118,8 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         except ModelError as error:
             raise ModelError(f"the configuration is not usable: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
-        self.head = RegressionHead(
-            config.backbone_config.hidden_size,
-            config.head_size,
-            len(config.targets),
-            config.head_dropout,
-        )
+        sizes = (config.backbone_config.hidden_size, config.head_size, len(config.targets))
+        self.head = RegressionHead(*sizes, config.head_dropout)
         self.post_init()
 
     @classmethod

@@ -34,7 +34,8 @@ class BertPredictor(TorchPredictor):
         pad_id = self.processor.pad_token_id or 0
         return embed(self.model, encoded, pad_id, self.batch_size)
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         self.predict(["a cat"])
 
     def _encode(self, prompts: Sequence[Prompt]) -> list[list[int]]:

@@ -24,7 +24,8 @@ class ClipPredictor(TorchPredictor):
     made_by = "pqpp train clip"
     chunk_size = 64  # rows, each with up to fifty images
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         from pqpp_backbones.images.embedding import try_embedding
 
         try_embedding(self.model.backbone, self.processor)

@@ -33,7 +33,8 @@ class CorrelationCnnPredictor(TorchPredictor):
     made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         config = self.model.config
         nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
         score_matrices(self.model, nothing, 1)
@@ -110,8 +111,7 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
         matrices = _matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(
-                f"the similarities of the row at index {index} have the shape {matrices.shape}; "
-                f"give {_ALLOWED}"
+                f"the row at index {index} has a matrix of shape {matrices.shape}; give {_ALLOWED}"
             )
         if len(matrices) != channels:
             raise PredictorError(

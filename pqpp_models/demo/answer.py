@@ -18,6 +18,7 @@ from pqpp_files.render_page import BarCell, bar_table, render_page
 from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
 from pqpp_files.write_table import table_text
+from pqpp_models.bench.protocol import collect
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
@@ -116,6 +117,9 @@ class Answerer:
     Args:
         predictor: One of texts.
 
+    Attributes:
+        targets: Those that can be explained, the first by default.
+
     Raises:
         PredictorError: The predictor needs more than texts.
     """
@@ -123,21 +127,14 @@ class Answerer:
     def __init__(self, predictor: Predictor) -> None:
         predictor.explain([])  # refused before anything is typed
         self.predictor = predictor
-
-    def list_targets(self) -> list[str]:
-        """Return the targets that can be explained, the first by default.
-
-        >>> Answerer(Predictor.from_pretrained("static")).list_targets()
-        ['alignment', 'mean_hbpp', 'mean_p10', 'mean_rr']
-        """
-        return list(choose_main_targets(self.predictor))
+        self.targets = choose_main_targets(predictor)
 
     def render(self, text: str | None, target: str | None = None) -> str:
         """Return the answer as HTML, for one prompt a line of a text, or a table of them.
 
         Args:
             text: What was typed or pasted.
-            target: What is explained; the first of `list_targets` if left out.
+            target: What is explained; the first of `targets` if left out.
 
         Raises:
             PredictorError: As `read_pasted`, or the target is not predicted.
@@ -164,9 +161,9 @@ class Answerer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._fill(prompts, columns, verdicts, target or self.list_targets()[0])
+            facts |= self._fill(prompts, columns, verdicts, target or self.targets[0])
         else:
-            facts |= _fill_table(columns, verdicts, self.list_targets())
+            facts |= _fill_table(columns, verdicts, self.targets)
         return render_page(Path(__file__).with_name(name), **facts)
 
     def _fill(
@@ -182,18 +179,24 @@ class Answerer:
         for row, one in enumerate(verdicts):
             if one.level == "unknown" and isinstance(prompts[row], Prompt):
                 unsaid[row] = prompts[row].not_read  # why there is none, the verdict says
-        cards = [
-            {
+        names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
+        cards = []
+        for row, explanation in enumerate(explained):
+            pairs = (((get_measure(n) or n), _make_bar(columns, n, row)) for n in names)
+            far = columns.get("out_of_domain", [False] * len(prompts))[row]
+            card = {
                 "prompt": visible(explanation.prompt),
                 "verdict": verdicts[row] if verdicts else None,
-                "out_of_domain": bool(columns.get("out_of_domain", [False] * len(prompts))[row]),
+                "out_of_domain": bool(far),
                 "ignored": visible(unsaid[row]),
-                "groups": _group_bars(columns, row),
+                "groups": [
+                    {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
+                    for of, bars in collect(pairs).items()
+                ],
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
             }
-            for row, explanation in enumerate(explained)
-        ]
+            cards.append(card)
         measures = list(filter(None, map(get_measure, sort_targets(filter(get_measure, columns)))))
         limits = [measure.limits for measure in measures if measure.limits]
         return {
@@ -203,20 +206,6 @@ class Answerer:
             "target": describe_target(target),
             "note": NOTE,
         }
-
-
-def _group_bars(columns: Mapping[str, Sequence[Any]], row: int) -> list[dict[str, Any]]:
-    """Return the bars of a prompt by measure."""
-    names = [column for column in columns if get_measure(column) or column == "score"]
-    bars_of: dict[str, list[Bar]] = {}
-    for name in sort_targets(names):
-        measure = get_measure(name)
-        bars_of.setdefault(measure.title if measure else name, []).append(
-            _make_bar(columns, name, row)
-        )
-    return [
-        {"title": title, "bars": bars, "limits": bars[0].limits} for title, bars in bars_of.items()
-    ]
 
 
 def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:

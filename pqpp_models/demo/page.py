@@ -67,7 +67,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
-    choices = answerer.list_targets()
+    choices = answerer.targets
     ask = telling(answerer.render)
 
     def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
@@ -141,15 +141,7 @@ def serve_demo(
     serve_page(build_demo_page(predictor), host, port, (_HERE / "page.css",), head)
 
 
-def push_space(
-    name: str,
-    repo_id: str,
-    private: bool = False,
-    revision: str | None = None,
-    dry_run: bool = False,
-    token: str | None = None,
-    folder: str | None = None,
-) -> PushReport:
+def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:
     """Publish the page of `pqpp demo --serve` as a Space on the Hub, in one commit.
 
     The Space holds a card, three lines that serve the page and the versions of what they need; it
@@ -159,12 +151,8 @@ def push_space(
     Args:
         name: A shipped predictor, or the Hub repository of one of texts. It is loaded first.
         repo_id: `OWNER/NAME` of the Space.
-        private: Make a new Space private. A public one that exists is then refused.
-        revision: The branch; `main` if left out.
-        dry_run: Only say what would change; nothing is written.
-        token: An access token with write permission; the stored one if left out. It is never
-            shown, logged or kept.
         folder: What `name` will hold when the Hub has it, on this machine.
+        options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
         What was done, or would be.
@@ -188,9 +176,7 @@ def push_space(
         )
     files = build_predictor_space(name, folder)
     message = f"Upload the page of {name} with pqpp"
-    return pqpp_hub.push_files(
-        files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
-    )
+    return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
 
 
 def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:

@@ -32,10 +32,5 @@ class EndpointHandler:
         names = self.predictor.get_columns(targets)
         values = self.predictor.predict(prompts, targets).tolist()
         # JSON has no NaN, which alone differs from itself.
-        return [
-            {
-                name: value if value == value else None
-                for name, value in zip(names, row, strict=True)
-            }
-            for row in values
-        ]
+        rows = ([value if value == value else None for value in row] for row in values)
+        return [dict(zip(names, row, strict=True)) for row in rows]

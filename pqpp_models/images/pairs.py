@@ -122,6 +122,18 @@ def read_pairs(
     Raises:
         PredictorError: A row has no prompt or no image.
     """
+
+    def get_labels(row: Mapping[str, Any], model: str, n: int) -> list[float]:
+        if task == "generation":
+            target = f"{model or 'mean'}_{measure}"
+            if row.get(target) is None:
+                return [np.nan] * n
+            (low,), (high,) = get_limits([target], limits and {target: limits})
+            return [(row[target] - low) / (high - low)] * n
+        values = row.get(f"{model}_relevance" if model else "relevance") or []
+        known = [np.nan if value is None else float(value) for value in values[:n]]
+        return known + [np.nan] * (n - len(known))
+
     rows = list(rows)
     prompts = read_prompts(rows)
     pairs: list[tuple[Any, int, str, int, float]] = []
@@ -130,11 +142,8 @@ def read_pairs(
         for model in (*find_models(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
             images = images[:first_k] if task == "retrieval" else images
-            labels = _labels(row, model, task, len(images), f"{model or 'mean'}_{measure}", limits)
-            pairs += [
-                (image, index, model, rank, label)
-                for rank, (image, label) in enumerate(zip(images, labels, strict=True))
-            ]
+            labels = zip(images, get_labels(row, model, len(images)), strict=True)
+            pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]
         if len(pairs) == before:
             raise PredictorError(
                 f"the row at index {index} has no image for {task}; give lists of images as "
@@ -149,25 +158,6 @@ def read_pairs(
         np.array(columns[3], dtype=np.int64),
         np.array(columns[4], dtype=np.float32),
     )
-
-
-def _labels(
-    row: Mapping[str, Any],
-    model: str,
-    task: str,
-    n: int,
-    target: str,
-    limits: tuple[float, float] | None,
-) -> list[float]:
-    if task == "generation":
-        value = row.get(target)
-        if value is None:
-            return [np.nan] * n
-        (low,), (high,) = get_limits([target], limits and {target: limits})
-        return [(value - low) / (high - low)] * n
-    values = row.get(f"{model}_relevance" if model else "relevance") or []
-    known = [np.nan if value is None else float(value) for value in values[:n]]
-    return known + [np.nan] * (n - len(known))
 
 
 def aggregate(
@@ -193,13 +183,16 @@ def aggregate(
     Raises:
         PredictorError: A row lacks the images that a target needs.
     """
+    n = len(pairs.prompts)
 
     def value(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
-        rows, ranks, n = pairs.row[model], pairs.rank[model], len(pairs.prompts)
+        rows, ranks, relevance = pairs.row[model], pairs.rank[model], scores[model]
+        count = np.bincount(rows, minlength=n)
         if get_task(target) == "generation":
             (low,), (high,) = get_limits([target], limits)
-            return np.clip((high - low) * _average(scores[model], rows, n) + low, low, high)
-        relevance = scores[model]
+            with np.errstate(invalid="ignore"):  # NaN for a row without an image
+                mean = np.bincount(rows, weights=relevance, minlength=n) / count
+            return np.clip((high - low) * mean + low, low, high)
         if aggregation == "threshold":
             relevance = (relevance >= 0.5).astype(float)
         measure = target.rpartition("_")[2]
@@ -213,9 +206,8 @@ def aggregate(
             # The chance that an image is the first relevant one, over its rank.
             none_before = np.cumprod(np.column_stack([np.ones(n), 1 - table[:, :-1]]), axis=1)
             values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
-        return np.where(np.bincount(rows, minlength=n) > 0, values, np.nan)
+        return np.where(count > 0, values, np.nan)
 
-    n = len(pairs.prompts)
     predicted = np.empty((n, len(targets)))
     for column, target in enumerate(targets):
         wanted = target.rpartition("_")[0]
@@ -235,9 +227,3 @@ def aggregate(
             )
         predicted[:, column] = sums / counts
     return predicted
-
-
-def _average(scores: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """Return the mean score of each row, NaN for a row without a score."""
-    with np.errstate(invalid="ignore"):
-        return np.bincount(rows, weights=scores, minlength=n) / np.bincount(rows, minlength=n)

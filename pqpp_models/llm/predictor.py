@@ -149,10 +149,8 @@ class LlmPredictor(Predictor):
             found = qpp_values(levels[:, None], true[:, None], _MEASURES)
             rounded = {m: round(float(np.nan_to_num(found[m][0])), 4) for m in _MEASURES}
             figures[target] = {**rounded, "prompts": len(levels)}
-        fitted.details = {
-            "data": data,
-            "training": {"prompts": len(texts), "cross_validation": figures},
-        }
+        training = {"prompts": len(texts), "cross_validation": figures}
+        fitted.details = {"data": data, "training": training}
         fitted.record_fit(prompts, array, targets)
         fitted.record = replace(fitted.record, means=())  # each is asked for by itself
         return fitted
@@ -219,7 +217,8 @@ class LlmPredictor(Predictor):
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
         return Request(text, system, most_tokens=8, answers=_DIGITS)
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         if not isinstance(self.chat_model, str):
             raise TypeError("the name of the model is no text")
         for target, scale in self.scales.items():

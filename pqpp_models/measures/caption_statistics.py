@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Self
 
@@ -34,10 +35,11 @@ def split_terms(text: str) -> list[str]:
     return _TERM.findall(text.lower())
 
 
+@dataclass(frozen=True, eq=False)
 class CaptionStatistics:
     """What is known of the terms of a collection.
 
-    Args:
+    Attributes:
         terms: distinct terms.
         document_frequency: for each, in how many captions it occurs (at least 1).
         collection_frequency: for each, how often it occurs in all captions together.
@@ -54,22 +56,17 @@ class CaptionStatistics:
     [2]
     """
 
-    def __init__(
-        self,
-        terms: Sequence[str],
-        document_frequency: NDArray[np.int64],
-        collection_frequency: NDArray[np.int64],
-        log_deviation: NDArray[np.float64],
-        n_documents: int,
-        postings: tuple[NDArray[np.int64], NDArray[np.int64]],
-    ) -> None:
-        self.terms = tuple(terms)
-        self.document_frequency = document_frequency
-        self.collection_frequency = collection_frequency
-        self.log_deviation = log_deviation
-        self.n_documents = n_documents
-        self.n_tokens = int(collection_frequency.sum())
-        self._postings = postings
+    terms: Sequence[str]
+    document_frequency: NDArray[np.int64]
+    collection_frequency: NDArray[np.int64]
+    log_deviation: NDArray[np.float64]
+    n_documents: int
+    postings: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @cached_property
+    def n_tokens(self) -> int:
+        """How many terms all captions have together."""
+        return int(self.collection_frequency.sum())
 
     @classmethod
     def from_texts(cls, texts: Iterable[str]) -> Self:
@@ -93,7 +90,7 @@ class CaptionStatistics:
             n_documents += bool(counts)
         if not often:
             raise PredictorError("the captions have no terms; give captions with words")
-        terms = sorted(often)
+        terms = tuple(sorted(often))
         document = np.array([often[term].total() for term in terms], np.int64)
         totals = (sum(times * n for times, n in often[term].items()) for term in terms)
         collection = np.array([*totals], np.int64)
@@ -113,7 +110,7 @@ class CaptionStatistics:
 
     def list_documents(self, index: int) -> NDArray[np.int64]:
         """Return the numbers of the captions that hold the term of an index, ascending."""
-        starts, documents = self._postings
+        starts, documents = self.postings
         return documents[starts[index] : starts[index + 1]]
 
 

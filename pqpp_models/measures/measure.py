@@ -6,8 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import read_json
-from pqpp_models.errors import PredictorError
+from pqpp_models.errors import MissingEvidenceError
 
 
 class Evidence(NamedTuple):
@@ -29,15 +30,17 @@ class Evidence(NamedTuple):
         """Return the one that the variable names.
 
         Raises:
-            PredictorError: the variable is not set.
-            PredictorError: what it names cannot be read.
+            MissingEvidenceError: the variable is not set, or what it names cannot be read.
         """
         path = os.environ.get(self.variable)
         if not path:
-            raise PredictorError(
+            raise MissingEvidenceError(
                 f"this predictor needs {self.what}; set {self.variable} to {self.form}"
             )
-        return self.open(path)
+        try:
+            return self.open(path)
+        except PqppError as error:
+            raise MissingEvidenceError(f"{self.variable}: {error}") from None
 
 
 class Measure(NamedTuple):

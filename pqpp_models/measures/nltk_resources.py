@@ -7,12 +7,13 @@ which is not safe when two threads do it at once. Each function raises `Predicto
 its data is not installed or not readable.
 """
 
+import contextlib
 import logging
 import re
 import threading
 import warnings
-from collections.abc import Callable
-from functools import cache, wraps
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from pqpp_models.errors import PredictorError
@@ -24,29 +25,22 @@ _lock = threading.Lock()
 _log = logging.getLogger(__name__)
 
 
-def _resource(name: str) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """Return what makes a loader of NLTK data one that loads once."""
+@contextlib.contextmanager
+def _reading(resource: str) -> Iterator[None]:
+    """Read data of NLTK, one thread at a time; say in a line why it cannot be read."""
+    import zipfile
 
-    def loaded_once(load: Callable[[], Any]) -> Callable[[], Any]:
-        @cache
-        @wraps(load)
-        def loaded() -> Any:
-            import zipfile
-
-            with _lock, warnings.catch_warnings():
-                # NLTK also warns about what it then refuses; the error below says it once.
-                warnings.simplefilter("ignore", RuntimeWarning)
-                try:
-                    return load()
-                except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-                    raise PredictorError(_explain(name, error)) from None
-
-        return loaded
-
-    return loaded_once
+    with _lock, warnings.catch_warnings():
+        # NLTK also warns about what it then refuses; the error below says it once.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            yield
+        except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
+            raise PredictorError(_explain(resource, error)) from None
 
 
-@_resource("punkt_tab")
+@cache
+@_reading("punkt_tab")
 def load_tokenizer() -> Callable[[str], list[str]]:
     """Return ``nltk.word_tokenize``, or its rule for words alone where its data is missing.
 
@@ -71,7 +65,8 @@ def load_tokenizer() -> Callable[[str], list[str]]:
     return word_tokenize
 
 
-@_resource("stopwords")
+@cache
+@_reading("stopwords")
 def load_stopwords() -> frozenset[str]:
     """Return NLTK's English stopwords."""
     from nltk.corpus import stopwords as corpus
@@ -79,7 +74,8 @@ def load_stopwords() -> frozenset[str]:
     return frozenset(corpus.words("english"))
 
 
-@_resource("wordnet")
+@cache
+@_reading("wordnet")
 def load_wordnet() -> Any:
     """Return NLTK's WordNet reader, fully loaded, for English alone."""
     from pqpp_metrics.wordnet_depth import english_wordnet
@@ -89,7 +85,8 @@ def load_wordnet() -> Any:
     return reader
 
 
-@_resource("averaged_perceptron_tagger_eng")
+@cache
+@_reading("averaged_perceptron_tagger_eng")
 def load_tagger() -> Any:
     """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags)."""
     from nltk.tag.perceptron import PerceptronTagger

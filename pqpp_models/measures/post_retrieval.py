@@ -17,6 +17,7 @@ from any single-vector model of texts or images.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
-            f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, such as 1 + "
-            "cosine"
+            f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, like 1 + cosine"
         )
     # Equal scores leave a mean that is off by rounding: they have no variance at all.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
@@ -150,8 +150,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     ranked = _sort(scores)
     if ranked[0] <= 0:
         raise PredictorError(
-            f"the best score is {ranked[0]:g}; a share of it needs scores above 0, such as 1 + "
-            "cosine"
+            f"the best score is {ranked[0]:g}; n_sigma needs scores above 0, like 1 + cosine"
         )
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
@@ -366,16 +365,13 @@ def _divide(value: float, collection_score: float) -> float:
     return value / abs(collection_score) if collection_score != 0 else np.nan
 
 
-def _unit(vectors: ArrayLike) -> Scores:
-    array = np.asarray(vectors, dtype=np.float64)
+def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
+    array = np.asarray(embeddings, dtype=np.float64)
     if not np.isfinite(array).all():
         raise PredictorError("`embeddings` has values that are not finite")
     length = np.linalg.norm(array, axis=-1, keepdims=True)
-    return np.divide(array, length, out=np.zeros_like(array), where=length > 0)
-
-
-def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
-    return _unit(embeddings)[_rank_best(scores, k)]
+    unit = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
+    return unit[_rank_best(scores, k)]
 
 
 def _average_cosines(vectors: Scores) -> float:
@@ -386,56 +382,39 @@ def _average_cosines(vectors: Scores) -> float:
     return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
 
 
-_Row = Mapping[str, Any]
+_COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
-def _read_collection_score(row: _Row) -> dict[str, Any]:
-    return {"collection_score": row.get("collection_score")}
-
-
-def _count_query_terms(row: _Row) -> dict[str, Any]:
-    # A prompt without terms counts as one term, so that nothing is divided by zero.
-    return {"query_length": max(len(split_terms(row["prompt"])), 1)}
-
-
-def _apply_to_rows(
-    function: Callable[..., float], *columns: str, more: Sequence[Callable[[_Row], dict]] = ()
-) -> Callable[..., Scores]:
+def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
     """Return a function of result lists as one of rows, NaN for a row without documents.
 
     Args:
-        function: of one prompt's results.
-        columns: of a row, which it takes one after the other.
-        more: what gives its further arguments.
+        function: of one prompt's results; its parameters are named as the columns of a row.
     """
+    names = signature(function).parameters
+    columns = [name for name in _COLUMNS if name in names]
 
-    def compute(rows: list[_Row], evidence: Any, **options: Any) -> Scores:
-        given = options if evidence is None else {**options, "statistics": evidence}
-
-        def value(row: _Row) -> float:
-            further = {name: one for get in more for name, one in get(row).items()}
-            return function(*(row[column] for column in columns), **further, **given)
-
-        return np.array([value(row) if len(row[columns[0]]) else np.nan for row in rows], float)
+    def compute(rows: list[Mapping[str, Any]], evidence: Any, **options: Any) -> Scores:
+        values = np.full(len(rows), np.nan)
+        for index, row in enumerate(rows):
+            given = {name: row[name] for name in columns} | options
+            if "statistics" in names:
+                given["statistics"] = evidence
+            if "collection_score" in names:
+                given["collection_score"] = row.get("collection_score")
+            if "query_length" in names:  # one without terms counts as one: nothing is over zero
+                given["query_length"] = max(len(split_terms(row["prompt"])), 1)
+            if len(row[columns[0]]):
+                values[index] = function(**given)
+        return values
 
     return compute
 
 
+_OF_SCORES = (nqc, wig, smv, sigma_max, n_sigma, score_variation)
+_OF_LISTS = (autocorrelation, coherence, pair_ratio, query_drift)
 MEASURES = {
-    **to_measures(
-        {
-            "nqc": _apply_to_rows(nqc, "scores", more=[_read_collection_score]),
-            "wig": _apply_to_rows(wig, "scores", more=[_read_collection_score, _count_query_terms]),
-            "smv": _apply_to_rows(smv, "scores", more=[_read_collection_score]),
-            "sigma_max": _apply_to_rows(sigma_max, "scores"),
-            "n_sigma": _apply_to_rows(n_sigma, "scores", more=[_count_query_terms]),
-            "score_variation": _apply_to_rows(score_variation, "scores"),
-            "autocorrelation": _apply_to_rows(autocorrelation, "scores", "embeddings"),
-            "coherence": _apply_to_rows(coherence, "scores", "embeddings"),
-            "pair_ratio": _apply_to_rows(pair_ratio, "scores", "embeddings"),
-            "query_drift": _apply_to_rows(query_drift, "results", "perturbed"),
-        }
-    ),
-    **to_measures({"clarity": _apply_to_rows(clarity, "captions", "scores")}, evidence=COLLECTION),
+    **to_measures({one.__name__: _apply_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
+    **to_measures({"clarity": _apply_to_rows(clarity)}, evidence=COLLECTION),
 }
 """The measures; each takes rows, the evidence and its options."""

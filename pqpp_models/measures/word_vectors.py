@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pqpp_backbones.errors import ModelError
+from pqpp_files.errors import explain
 from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 
@@ -72,6 +72,9 @@ class WordVectors:
             yield from zip(block, self.similarities(block), strict=True)
 
 
+WordsAndRows = tuple[list[str], list[NDArray[np.float32]]]
+
+
 def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """Read word embeddings from a file.
 
@@ -84,24 +87,18 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
         PredictorError: it cannot be read, or is in no such form.
     """
     target = expand(path)
+    read = _read_binary if target.suffix.lower() == ".bin" else _read_text
+    remedy = "use word2vec's .bin, or text as .vec or .txt"
+    with explain(f"{target}: no usable file of word vectors", remedy, PredictorError):
+        words, rows = read(target)
     try:
-        return (_read_binary if target.suffix.lower() == ".bin" else _read_text)(target)
-    except OSError as error:
-        raise PredictorError(
-            f"word vectors cannot be read from {target} ({error.strerror or 'unreadable'})"
-        ) from None
-    except ValueError as error:
-        if isinstance(error, ModelError):
-            raise PredictorError(f"{target}: {error}") from None
-        raise PredictorError(
-            f"{target} is not a file of word vectors ({type(error).__name__}); use word2vec's "
-            ".bin, or text as .vec or .txt"
-        ) from None
+        return WordVectors(words, np.array(rows, dtype=np.float32))
+    except PredictorError as error:
+        raise PredictorError(f"{target}: {error}") from None
 
 
-def _read_text(path: Path) -> WordVectors:
-    words: list[str] = []
-    rows: list[NDArray[np.float32]] = []
+def _read_text(path: Path) -> WordsAndRows:
+    words, rows = list[str](), list[NDArray[np.float32]]()
     with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
         for number, line in enumerate(file):
             fields = line.rstrip().split(" ")
@@ -113,16 +110,15 @@ def _read_text(path: Path) -> WordVectors:
                 raise ValueError(f"line {number + 1}")
             words.append(" ".join(fields[:-width]))
             rows.append(np.array(fields[-width:], dtype=np.float32))
-    return WordVectors(words, np.array(rows, dtype=np.float32))
+    return words, rows
 
 
-def _read_binary(path: Path) -> WordVectors:
+def _read_binary(path: Path) -> WordsAndRows:
     with path.open("rb") as file:
         count, width = (int(field) for field in file.readline(100).split())
         if count < 0 or not 0 < width < 1 << 20:
             raise ValueError("header")
-        words: list[str] = []
-        rows: list[NDArray[np.float32]] = []
+        words, rows = list[str](), list[NDArray[np.float32]]()
         for _ in range(count):
             letters = bytearray()
             while (letter := file.read(1)) != b" ":
@@ -132,4 +128,4 @@ def _read_binary(path: Path) -> WordVectors:
             # Some writers end each vector with a line feed, which then begins the next word.
             words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
             rows.append(np.frombuffer(file.read(4 * width), "<f4", width))
-    return WordVectors(words, np.array(rows, dtype=np.float32))
+    return words, rows

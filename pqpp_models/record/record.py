@@ -66,13 +66,6 @@ class FittedRows:
         same = np.isin(named, known_named) | np.isin(texts, known[known_named == 0])
         return (texts > 0) & np.where(named > 0, same, np.isin(texts, known))
 
-    def to_file(self) -> tuple[dict[str, Any], bytes]:
-        """Return what a configuration says of them, and the content of their file."""
-        from safetensors.numpy import save
-
-        content = save({_TENSOR: np.ascontiguousarray(self.hashes)})
-        return {"rows": len(self), "sha256": hash_parts([content])}, content
-
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
         """Return those of a checkpoint, None where it does not record them.
@@ -207,10 +200,14 @@ class TrainingRecord:
 
     def to_files(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Return what the configuration says of it, and further files by name."""
+        from safetensors.numpy import save
+
         facts: dict[str, Any] = {}
         files: dict[str, bytes] = {}
         if self.rows is not None:
-            facts[KEY], files[FITTED_ROWS] = self.rows.to_file()
+            content = save({_TENSOR: np.ascontiguousarray(self.rows.hashes)})
+            facts[KEY] = {"rows": len(self.rows), "sha256": hash_parts([content])}
+            files[FITTED_ROWS] = content
         if self.means:
             facts[MEANS] = list(self.means)
         if self.fitted_on_train is not None:

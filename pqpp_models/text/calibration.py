@@ -81,7 +81,7 @@ class CalibratedPredictor(Predictor):
         """Return the standardised scores of all targets, and points like `reference_points`.
 
         Args:
-            prompts: what `to_texts` gave of them.
+            prompts: the normalised contents of them.
         """
 
     def _beyond(self, text: str) -> str:
@@ -111,7 +111,7 @@ class CalibratedPredictor(Predictor):
     def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
         """Return what is predicted; without doubts deviations and distances mean nothing."""
         columns = [self.targets.index(target) for target in targets]
-        texts = to_texts(prompts)
+        texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
         distance = np.zeros(len(texts))
         if doubts:
@@ -142,7 +142,8 @@ class CalibratedPredictor(Predictor):
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
-    def _try(self) -> None:
+    def try_once(self) -> None:
+        """Let what is loaded run once, if that may end in errors that nothing foresees."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
@@ -153,11 +154,6 @@ class CalibratedPredictor(Predictor):
         """Return what a checkpoint keeps of calibration and known words, by name."""
         known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
-
-
-def to_texts(prompts: Sequence[Prompt]) -> list[str]:
-    """Return the normalised contents of prompts."""
-    return [prompt.normalised for prompt in prompts]
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -300,7 +296,13 @@ def calibrate_targets(
         part = _make_units(slope, offset, true.mean(), true.std())
         values = slope * score + offset
         columns = make_spread_columns(values[:, None], prompts, distance, part)[:, 0]
-        spread = _fit_spread(columns, np.abs(true - values))
+        # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
+        error = np.abs(true - values)
+        error = error + 1e-6 * (error.mean() + 1e-12)
+        spread = _fit_laplace(columns, error)
+        if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
+            spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
+        spread[0] += np.log(find_conformal_quantile(error / np.exp(columns @ spread)) / Z90)
         parts.append({**part, "spread": spread[None]})
     return join_calibrations(*parts)
 
@@ -349,10 +351,7 @@ def calibrate_across_sources(
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
     """Return one calibration of the targets of several, in their order."""
-    return {
-        name: np.concatenate([part[name] for part in parts]).astype(np.float32)
-        for name in CALIBRATION
-    }
+    return {k: np.concatenate([part[k] for part in parts]).astype(np.float32) for k in CALIBRATION}
 
 
 def to_normal_scores(values: Floats) -> Floats:
@@ -372,17 +371,6 @@ def _make_units(*numbers: float) -> dict[str, NDArray]:
     """Return a calibration of one target without its spread."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
-
-
-def _fit_spread(columns: Floats, error: Floats) -> Floats:
-    """Return coefficients of log deviations: shape by likelihood, scale by conformal quantile."""
-    error = error + 1e-6 * (error.mean() + 1e-12)
-    spread = _fit_laplace(columns, error)
-    if spread[SPREAD.index("distance")] < 0:  # deviations never fall with the distance
-        spread = _fit_laplace(columns * (np.array(SPREAD) != "distance"), error)
-    ratio = error / np.exp(columns @ spread)
-    spread[0] += np.log(find_conformal_quantile(ratio) / Z90)
-    return spread
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:

@@ -12,7 +12,6 @@ from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models.text.arrays import Singles, unit
-from pqpp_models.torch_predictor import read_processor_files
 
 
 def get_encoder_config(encoder: Any) -> dict[str, Any]:
@@ -87,16 +86,8 @@ class SentenceEncoder:
 
     def state(self) -> tuple[dict[str, Any], Tensors]:
         """Return what a configuration tells of it, and its arrays."""
-        facts = {
-            "name": self.name,
-            "revision": self.revision,
-            "config": get_encoder_config(self.model),
-        }
-        return facts, get_encoder_weights(self.model)
-
-    def files(self) -> dict[str, bytes]:
-        """Return the tokenizer's files."""
-        return read_processor_files(self.tokenizer)
+        facts = {"name": self.name, "revision": self.revision}
+        return {**facts, "config": get_encoder_config(self.model)}, get_encoder_weights(self.model)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:

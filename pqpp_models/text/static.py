@@ -36,12 +36,7 @@ from pqpp_models.text.arrays import (
     to_grid,
     unit,
 )
-from pqpp_models.text.calibration import (
-    CalibratedPredictor,
-    read_calibrated,
-    read_targets,
-    to_texts,
-)
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.judged import JudgedModel, compute_facts, compute_lengths
@@ -338,7 +333,7 @@ class StaticPredictor(CalibratedPredictor):
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)
         """
-        return self.network(self._encode(to_texts(self.read_rows(rows))))[1]
+        return self.represent(rows)[0]
 
     def represent(self, rows: Any) -> tuple[Singles, ...]:
         """Return what a head for other targets can be fitted to.
@@ -350,7 +345,8 @@ class StaticPredictor(CalibratedPredictor):
         >>> points.shape, vectors.shape, hidden.shape
         ((1, 64), (1, 96), (1, 256))
         """
-        return self.network.layers(self._encode(to_texts(self.read_rows(rows))))[1:]
+        texts = [prompt.normalised for prompt in self.read_rows(rows)]
+        return self.network.layers(self._encode(texts))[1:]
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.

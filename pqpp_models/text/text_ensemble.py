@@ -18,12 +18,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import Floats, Singles, add_prefix, strip_prefix
-from pqpp_models.text.calibration import (
-    CalibratedPredictor,
-    read_calibrated,
-    read_targets,
-    to_texts,
-)
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
 from pqpp_models.torch_predictor import read_processor_files
@@ -69,7 +64,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
-        prompts = to_texts(self.read_rows(rows))
+        prompts = [prompt.normalised for prompt in self.read_rows(rows)]
         return self._project_last(self._encode(prompts, [self.model.collection.last]))
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:

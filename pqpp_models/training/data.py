@@ -11,7 +11,7 @@ from pqpp_backbones.training.reading import reading
 from pqpp_datasets.target_columns import distinct_targets, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
-from pqpp_models.prompts import COLUMN, ID
+from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import fill_means, find_means
 from pqpp_models.targets import Limits, get_limits, unscale_targets
 from pqpp_models.training.recipe import PredictorRecipe
@@ -93,7 +93,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; it has {there}")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
-    return Rows(_prompts(table, split), targets, table, own_limits)
+    return Rows(read_prompts(table), targets, table, own_limits)
 
 
 def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
@@ -109,19 +109,9 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"the dataset {known.name} has no images; give their folder as --image-dir. They are "
-            f"in {known.images}"
+            f"{known.name} has no images; give their folder as --image-dir (from {known.images})"
         )
     return {}
-
-
-def _prompts(table: Any, split: str) -> list[str]:
-    prompts = list(table["prompt"])
-    for index, prompt in enumerate(prompts):
-        if not isinstance(prompt, str):
-            fault = f"is {prompt!r:.60}, not a text; correct or remove the row"
-            raise PqppError(f"the prompt at index {index} of {split} {fault}")
-    return prompts
 
 
 def _find_targets(
@@ -186,11 +176,7 @@ def correlations(
     from pqpp_metrics.functional import qpp_values
 
     values = {kind: np.nan_to_num(row) for kind, row in qpp_values(predicted, true).items()}
-    figures = {
-        f"{target}_{kind}": float(values[kind][column])
-        for column, target in enumerate(targets)
-        for kind in values
-    }
+    figures = {f"{t}_{k}": float(r[n]) for n, t in enumerate(targets) for k, r in values.items()}
     return figures | {kind: float(row.mean()) for kind, row in values.items()}
 
 

@@ -130,6 +130,17 @@ def test_bad_input_is_one_line_and_two(tmp_path, home):
     assert done.stdout == "" and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(("splits", "taken"), [(["train", "test"], "test"), (["train"], "train")])
+def test_without_a_validation_split_another_one_is_used(splits, taken, tmp_path, home):
+    (tmp_path / "own").mkdir()
+    for name in splits:
+        text = "prompt,mean_rr\na cat,0.5\na red dog,0.2\ntwo big dogs,0.1\n"
+        (tmp_path / "own" / f"{name}.csv").write_text(text)
+    words = ("--dataset", "own", "--predictors", "mean_word_length")
+    done = run_pqpp("bench", *words, cwd=tmp_path, **home)
+    assert done.returncode == 0 and f"rows: own, {taken} split" in done.stdout, done.stderr
+
+
 def test_missing_resources_leave_the_default_table_usable(tmp_path, home):
     arguments = ("--dataset", "sample", "--split", "test")
     nowhere = {**home, "NLTK_DATA": str(tmp_path), "HOME": str(tmp_path)}

@@ -129,9 +129,8 @@ class CollectionModel:
             arrays |= add_prefix(f"inputs.{layer}.", vars(scaling))
         for number, layers in enumerate(self.networks):
             for depth, (weight, bias) in enumerate(layers):
-                arrays |= add_prefix(
-                    f"networks.{number}.{depth}.", {"weight": weight, "bias": bias}
-                )
+                both = {"weight": weight, "bias": bias}
+                arrays |= add_prefix(f"networks.{number}.{depth}.", both)
         description = {
             "captions": self.collection.tables.size,
             "labelled": self.collection.labelled,

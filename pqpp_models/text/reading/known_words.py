@@ -106,7 +106,12 @@ class KnownWords:
         # A prompt is asked for two or three times in a row, a word in many prompts.
         self.read = lru_cache(_TEXTS)(self._read_words)
         self._values = lru_cache(_CACHED)(self._score_part)
-        self._is_known = lru_cache(_CACHED)(self._knows)
+        # Texts hold the word more than once, or the lexicon does, in some form.
+        self._is_known = lru_cache(_CACHED)(
+            lambda word: any(
+                self._get_level(stem) > _ONE_TEXT or any(_look_up(stem)) for stem in _to_stems(word)
+            )
+        )
 
     @classmethod
     def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
@@ -136,7 +141,17 @@ class KnownWords:
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             np.maximum.at(levels, _hash_places(word), level)
         low, high = levels.reshape(-1, 2).T
-        return cls(low | high << np.uint8(4), _count_letters(counts))
+        # Log shares of a letter after two others, in words that stand in two texts or more.
+        seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
+        for three in (
+            three for word, n in counts.items() if n > 1 for three in _split_triples(word)
+        ):
+            seen[three] += 1
+        after_one = seen.sum(axis=0)
+        after_one /= after_one.sum(axis=1, keepdims=True)
+        share = (seen + 3 * after_one) / (seen.sum(axis=2, keepdims=True) + 3)
+        letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
+        return cls(low | high << np.uint8(4), letters)
 
     def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
@@ -217,12 +232,6 @@ class KnownWords:
 
     def _get_level(self, word: str) -> int:
         return min(map(self._levels.__getitem__, _hash_places(word)))
-
-    def _knows(self, word: str) -> bool:
-        """Tell whether texts hold a word more than once, or the lexicon does, in some form."""
-        return any(
-            self._get_level(stem) > _ONE_TEXT or any(_look_up(stem)) for stem in _to_stems(word)
-        )
 
     def _compute_share(self, prompt: str) -> float:
         """Return the mean of what `_score_part` gives of the parts of a prompt.
@@ -339,19 +348,6 @@ def _split_triples(word: str) -> list[tuple[int, int, int]]:
     """Return each letter with the two before it, as numbers; an edge stands at either end."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
-
-
-def _count_letters(counts: Mapping[str, int]) -> NDArray[np.uint8]:
-    """Return log shares of a letter after two others, in words that stand in two texts or more."""
-    seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
-    for word, count in counts.items():
-        if count > 1:
-            for three in _split_triples(word):
-                seen[three] += 1
-    after_one = seen.sum(axis=0)
-    after_one /= after_one.sum(axis=1, keepdims=True)
-    share = (seen + 3 * after_one) / (seen.sum(axis=2, keepdims=True) + 3)
-    return np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
 
 
 def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:

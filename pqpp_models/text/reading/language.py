@@ -48,10 +48,7 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
         return None
     words = Counter(_WORD.findall(bare))
     hints = Counter(_LETTERS[letter] for letter in set(letters) & set(_LETTERS))
-    points = {
-        name: sum(words[word] for word in known) + _HINT * hints[name]
-        for name, known in _LISTS.items()
-    }
+    points = {k: sum(words[w] for w in known) + _HINT * hints[k] for k, known in _LISTS.items()}
     # French shares its smallest words with its kin, whose nouns end in vowels.
     endings = sum(words[word] for word in words if len(word) > 3 and word[-1] in "ao")
     for name in ("Spanish", "Portuguese", "Italian"):

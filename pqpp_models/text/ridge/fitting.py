@@ -141,11 +141,7 @@ class Head:
             weights[NETWORK].astype(np.float32),
             intercept.astype(np.float32),
             np.rint(reading.points * INT8_SCALE).astype(np.int8),
-            {
-                name_by_form(target, form): self.limits[target]
-                for form in forms
-                for target in self.limits
-            },
+            dict(zip(names, [*self.limits.values()] * len(forms), strict=True)),
             calibration=calibration,
             sentence_encoder=self.sentence_encoder,
             base=self.base,
@@ -245,10 +241,7 @@ def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
     if len(true) < 2:
         return dict.fromkeys(_MEASURES, 0.0)
     figures = qpp_values(predicted[:, None], true[:, None], _MEASURES)
-    return {
-        name: round(float(np.nan_to_num(coefficient[0])), 4)
-        for name, coefficient in figures.items()
-    }
+    return {name: round(float(np.nan_to_num(value[0])), 4) for name, value in figures.items()}
 
 
 _log = logging.getLogger(__name__)
@@ -363,12 +356,9 @@ def fit(
     # A missing score is null.
     hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
     sha256 = hash_parts([json.dumps([texts, hashed])])
-    training = {"prompts": len(texts), "sha256": sha256, "folds": folds}
-    training |= {
-        "out_of_domain": int(far.sum()),
-        "known": int(known.sum()),
-        "network": network.title,
-    }
+    training: dict[str, Any] = {"prompts": len(texts), "sha256": sha256, "folds": folds}
+    training |= {"out_of_domain": int(far.sum()), "known": int(known.sum())}
+    training["network"] = network.title
     training["encoder"] = None if sentence_encoder is None else sentence_encoder.name
     training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
     versions = {"numpy": np.__version__, "python": platform.python_version()}

@@ -207,10 +207,8 @@ def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> st
     The stack, unless another form's squared errors on left-out prompts are lower on average by
     more than two standard errors of the differences.
     """
-    errors = {
-        form: (fit.ridge.left_out[:, target] - goals[:, target]) ** 2
-        for form, fit in fitted.items()
-    }
+    true = goals[:, target]
+    errors = {form: (fit.ridge.left_out[:, target] - true) ** 2 for form, fit in fitted.items()}
     best = min(errors, key=lambda form: errors[form].mean())
     gain = errors[STACK] - errors[best]
     return best if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)) else STACK

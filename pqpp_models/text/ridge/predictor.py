@@ -20,9 +20,10 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Uncertain
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, to_texts
-from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, SeenPieces, read
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated
+from pqpp_models.text.ridge.blocks import Neighbours, Pieces, SeenPieces, read
 from pqpp_models.text.saved_encoder import SentenceEncoder
+from pqpp_models.torch_predictor import read_processor_files
 
 _MOST_DEVIATIONS = 4.0
 
@@ -126,15 +127,11 @@ class RidgePredictor(CalibratedPredictor):
 
     def embed(self, rows: Any) -> Singles:
         """Return the points, of length one, in the space that distances are measured in."""
-        return self.encoder.embed(to_texts(self.read_rows(rows)))
+        return self.encoder.embed([prompt.normalised for prompt in self.read_rows(rows)])
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
         reading = read(self.encoder, self.sentence_encoder, prompts, self.base)
-        return self.score_reading(reading), reading.points
-
-    def score_reading(self, reading: ReadPrompts) -> Floats:
-        """Return the standardised scores of all targets of prompts that have been read."""
         layers = self.standardisation(np.hstack(reading.blocks))
         rows = np.hstack([reading.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
@@ -144,7 +141,7 @@ class RidgePredictor(CalibratedPredictor):
         if reading.base is not None:
             scores = scores + self.base_slope * reading.base[:, None]
         # Beyond these digits a sum depends on the order that BLAS takes, by the rows beside it.
-        return scores.astype(np.float32).astype(np.float64)
+        return scores.astype(np.float32).astype(np.float64), reading.points
 
     @property
     def domain_note(self) -> str:
@@ -164,11 +161,8 @@ class RidgePredictor(CalibratedPredictor):
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         encoder, tensors = self.encoder._state()
         names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
-        config = {
-            **self.details,
-            "limits": [list(pair) for pair in self.limits.values()],
-            "encoder": {**names, **encoder},
-        }
+        config = {**self.details, "limits": [list(pair) for pair in self.limits.values()]}
+        config["encoder"] = {**names, **encoder}
         parts: Tensors = add_prefix("pieces.", self.pieces._asdict())
         if self.base is not None:
             config[_BASE] = {"target": self.base, "slope": self.base_slope}
@@ -190,7 +184,8 @@ class RidgePredictor(CalibratedPredictor):
         }
 
     def _files(self) -> dict[str, bytes]:
-        return {} if self.sentence_encoder is None else self.sentence_encoder.files()
+        encoder = self.sentence_encoder
+        return {} if encoder is None else read_processor_files(encoder.tokenizer)
 
     def _card(self) -> str:
         limits = [(name, *self.limits[name]) for name in self.targets]

@@ -70,7 +70,7 @@ def read_score_table(
         columns = {name: table.numbers(name) for name in names}
         return ScoreTable(prompts, table.columns.get(ID), columns, path.name)
     rows, named = load_dataset_rows(
-        dataset, subset, split, data_dir, column=column, usual_split="train"
+        dataset, subset, split, data_dir, column=column, usual_splits=["train"]
     )
     declared = get_targets(rows.features)
     names = _choose_columns(dataset, targets, rows.column_names, distinct_targets(declared))

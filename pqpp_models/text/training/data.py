@@ -283,8 +283,7 @@ def make_up_prompts(
     """
     if not names:
         raise PredictorError(
-            "the encoder's vocabulary has no word of four letters or more; use another encoder, "
-            "or `made_up` 0"
+            "the encoder has no word of four letters or more; use another, or `made_up` 0"
         )
     random = np.random.default_rng(seed)
     made = []

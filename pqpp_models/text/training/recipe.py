@@ -72,12 +72,6 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 f"`fitted_on_train` is {brief(name)}; give a shipped name or OWNER/REPOSITORY"
             )
 
-    @property
-    def encoder_name(self) -> str:
-        """The encoder as a card may name it: a folder without its path."""
-        folder = Path(self.model)
-        return folder.resolve().name if folder.is_dir() else self.model
-
     def check_output(self, predictor_type: str) -> None:
         """Check, before the training, that the predictor may be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
@@ -133,8 +127,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
         """Return what a configuration and a card tell of a training, with groups of settings."""
-        is_folder = Path(self.dataset).is_dir()
-        dataset = Path(self.dataset).resolve().name if is_folder else self.dataset
+        # A card names a folder without its path.
+        dataset, encoder = (
+            Path(name).resolve().name if Path(name).is_dir() else name
+            for name in (self.dataset, self.model)
+        )
         splits = " + ".join(part.strip() for part in self.train_split.split("+"))
         return {
             "data": f"{self.subset or dataset}, split {splits}",
@@ -142,7 +139,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 "prompts": len(train),
                 "captions": captions,
                 "seed": self.seed,
-                "encoder": self.encoder_name,
+                "encoder": encoder,
                 "versions": versions(),
                 **{name: asdict(getattr(self, name)) for name in groups},
             },

@@ -55,8 +55,8 @@ class Study:
     groups: Sequence[str] | None = None
 
 
-def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
-    """Return GIMBRR's prompts with the share of models whose image matched.
+def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
+    """Yield GIMBRR's prompts with the share of models whose image matched.
 
     The tasks called `Controlled ...` are left out, as in the paper's overall rates.
 
@@ -65,7 +65,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
             "gimbrr-annotations")`; only the first of duplicated annotations counts.
 
     Returns:
-        A set grouped by task, in order of first appearance.
+        Prompts, rates and tasks, in order of first appearance.
     """
     frames = [pd.DataFrame(list(rows)).assign(model=model) for model, rows in annotations.items()]
     votes = pd.concat(frames)
@@ -73,8 +73,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Study:
     votes = votes.drop_duplicates(["model", "prompt_id"])
     of_prompt = votes.groupby("prompt_id", sort=False)
     about = of_prompt.agg({"prompt": "last", "task": "last", "matched": "mean"})
-    prompts, tasks, rates = (about[name].tolist() for name in about.columns)
-    return Study(prompts, rates, tasks)
+    return zip(*(about[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
 
 
 def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
@@ -139,16 +138,6 @@ def _read_ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
     return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
 
 
-def _read_matches(annotations: Any) -> Scores:
-    rates = compute_match_rates(annotations)
-    return zip(rates.prompts, rates.scores, rates.groups or (), strict=True)
-
-
-def _read_drawbench(splits: Any) -> Scores:
-    rows = (row for name in ("train", "validation") for row in splits[name])  # test is held out
-    return ((row["prompt"], row["mean_hbpp"]) for row in rows if row["source"] == "drawbench")
-
-
 # A configuration, its split, and what reads scores off its rows.
 _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
     "agiqa": (
@@ -158,10 +147,19 @@ _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
     ),
     "tia2_composition": ("tia2", "composition", _read_votes),
     "tia2_counting": ("tia2", "counting", _read_votes),
-    "gimbrr": ("gimbrr-annotations", None, _read_matches),
+    "gimbrr": ("gimbrr-annotations", None, compute_match_rates),
     "genai": ("genai", "train", _read_ratings),
     "t2v": ("t2v", "train", lambda rows: _read_ratings(rows, _ELSEWHERE)),
-    "drawbench": ("pqpp", None, _read_drawbench),
+    "drawbench": (
+        "pqpp",
+        None,
+        lambda splits: (
+            (row["prompt"], row["mean_hbpp"])
+            for name in ("train", "validation")  # test is held out
+            for row in splits[name]
+            if row["source"] == "drawbench"
+        ),
+    ),
 }
 
 # Files of `ratings`, and the column of their scores. AIGIQA-20K's opinions mix quality with

@@ -16,7 +16,7 @@ from pqpp_models.bench.charts import (
     rank_rows,
 )
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
-from pqpp_models.bench.report import list_extremes, render_report
+from pqpp_models.bench.report import list_extremes, render_report, summarise
 from pqpp_models.bench.run import BenchRun
 from pqpp_models.bench.split import Builds, Split
 
@@ -83,6 +83,14 @@ def test_the_ranking_is_on_what_most_have_and_in_order():
     assert all(not row["interval"] for row in theirs)
     assert {row["where"] for row in theirs} == {"published, test"}
     assert "fine-tuned CLIP" in {row["name"] for row in theirs}
+
+
+@pytest.mark.parametrize(("n", "noise"), [(29, 0.1), (40, 99.0)])
+def test_few_prompts_or_an_interval_around_0_have_no_winner(n, noise):
+    rows = said(n, noise=noise)[2] + said(n, "other", noise=noise, seed=1)[2]
+    told = summarise(rows, [], {row.label: row.label for row in rows})
+    assert told[0] == f"Too few prompts ({n}) to tell which predictor is best."
+    assert "too few prompts" not in " ".join(told[1:]).lower()
 
 
 @pytest.mark.parametrize(

@@ -169,12 +169,12 @@ class TestVectors:
     @pytest.mark.parametrize(
         ("name", "content", "said"),
         [
-            ("x.bin", b"not a header\n", "not a file of word vectors"),
-            ("x.bin", b"3 2\ncat \0\0", "not a file of word vectors"),
-            ("x.bin", binary(b"")[:-1], "not a file of word vectors"),
-            ("x.bin", b"1 2\n" + b"x" * 2000, "not a file of word vectors"),
-            ("x.vec", b"cat 1.0 2.0\ndog 1.0\n", "not a file of word vectors"),
-            ("x.vec", b"cat one two\n", "not a file of word vectors"),
+            ("x.bin", b"not a header\n", "no usable file of word vectors"),
+            ("x.bin", b"3 2\ncat \0\0", "no usable file of word vectors"),
+            ("x.bin", binary(b"")[:-1], "no usable file of word vectors"),
+            ("x.bin", b"1 2\n" + b"x" * 2000, "no usable file of word vectors"),
+            ("x.vec", b"cat 1.0 2.0\ndog 1.0\n", "no usable file of word vectors"),
+            ("x.vec", b"cat one two\n", "no usable file of word vectors"),
             ("x.vec", b"cat nan 1\n", "not finite"),
             ("x.vec", b"", "for 0 words"),
         ],

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_models import Predictor
+from pqpp_models.errors import PredictorError
 from pqpp_models.measures.caption_statistics import CaptionStatistics, open_statistics
 from pqpp_models.measures.pre_retrieval import MEASURES
 from pqpp_models.measures.predictor import MeasurePredictor
@@ -123,6 +124,10 @@ class TestPredictor:
         rows = [*CAPTIONS, "a unicorn", ""]
         np.testing.assert_array_equal(loaded.predict(rows), predictor.predict(rows))
         assert loaded.predict(rows, "mean_rr,mean_p10").shape == (6, 2)
+        for setting in ("", str(tmp_path / "no.txt")):
+            monkeypatch.setenv("PQPP_COLLECTION", setting)
+            with pytest.raises(PredictorError, match=r"PQPP_COLLECTION(?!.*download it again)"):
+                Predictor.from_pretrained(tmp_path / "saved")
 
 
 @pytest.fixture(scope="module")
