@@ -221,7 +221,7 @@ def summarise(
         best = known[0]
         ends = get_interval(best, "pearson")
         if len(known) > 1 and (best.n < FEW or (ends and ends[0] <= 0 <= ends[1])):
-            line = f"Too few prompts ({best.n}) to tell which predictor is best."
+            line = f"These {best.n} prompts do not show which predictor is best."
             lines += [] if line in lines else [line]
             continue
         interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""

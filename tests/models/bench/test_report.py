@@ -89,7 +89,7 @@ def test_the_ranking_is_on_what_most_have_and_in_order():
 def test_few_prompts_or_an_interval_around_0_have_no_winner(n, noise):
     rows = said(n, noise=noise)[2] + said(n, "other", noise=noise, seed=1)[2]
     told = summarise(rows, [], {row.label: row.label for row in rows})
-    assert told[0] == f"Too few prompts ({n}) to tell which predictor is best."
+    assert told[0] == f"These {n} prompts do not show which predictor is best."
     assert "too few prompts" not in " ".join(told[1:]).lower()
 
 
