@@ -201,7 +201,7 @@ def demo(
     """Make the demo's study, serve it until it is told to stop, and open it in a browser.
 
     Args:
-        folder: Where; one that holds an earlier demo is served as it is.
+        folder: Where; one that contains an earlier demo is served as it is.
         port: Of this machine's own address.
         opens: Whether the owner's page is opened in a browser.
         seed: As of `make_demo`.

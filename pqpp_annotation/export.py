@@ -49,7 +49,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
 
-    A table whose cells hold lists or objects ends in .jsonl. A table without a row is not written.
+    A table whose cells contain lists or objects ends in .jsonl. A table without a row is not
+    written.
 
     Args:
         output: The folder; an older export is replaced, anything else is refused.
@@ -59,7 +60,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         What is to be said, a line each.
 
     Raises:
-        FileError: The folder holds other things.
+        FileError: The folder contains other things.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -164,7 +165,7 @@ def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
 def _command(
     study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
-    """Return the command that builds a benchmark of an export; None where none does.
+    """Return the command that builds a benchmark of an export; None if none does.
 
     Where the owner has decided on people, whose votes count is no longer a matter of its rules: it
     takes those that do.

@@ -1,6 +1,6 @@
 """A predictor on disk: ``config.json``, ``model.safetensors`` and ``README.md`` in one folder.
 
-The configuration holds the hash of the weights, so that a pair of files that does not belong
+The configuration contains the hash of the weights, so that a pair of files that does not belong
 together is refused, and nothing is ever unpickled.
 """
 
@@ -55,8 +55,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         The configuration; ``predictor_type`` is a string and ``format_version`` is known.
 
     Raises:
-        ModelError: there is no such file, it is no JSON object, it has no predictor's type,
-            or its format is newer than this version reads.
+        ModelError: there is no such file, it is not a JSON object, it has no predictor's type, or
+            its format is newer than this version reads.
     """
     path = folder / CONFIG
     check_foreign(folder)
@@ -93,7 +93,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     """Read a checkpoint's weights and check them against the configuration's hash.
 
     Returns:
-        The arrays by name; empty where the configuration has no ``weights_sha256``.
+        The arrays by name; empty if the configuration has no ``weights_sha256``.
 
     Raises:
         ModelError: the file is missing, damaged, not finite, or not the one the configuration
@@ -147,7 +147,7 @@ def write_checkpoint(
 
     Raises:
         OSError: the disk has no room for it.
-        ModelError: a weight is no finite number, or the folder holds something else, see
+        ModelError: a weight is not a finite number, or the folder contains something else, see
             `check_checkpoint_folder`.
     """
     path = expand(folder).absolute()
@@ -186,8 +186,8 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
         kind: the ``predictor_type`` of what is to be written.
 
     Raises:
-        FileError: the folder is a file, cannot be written to, or holds other files.
-        ModelError: it holds a checkpoint of another type.
+        FileError: the folder is a file, cannot be written to, or contains other files.
+        ModelError: it contains a checkpoint of another type.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())

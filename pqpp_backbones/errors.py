@@ -14,8 +14,8 @@ class ServiceError(ModelError):
 
     Args:
         message: What is wrong and what to check.
-        status: Of a service's refusal; 0 where there was no usable answer after all tries, 200
-            where a paid reply holds nothing.
+        status: Of a service's refusal; 0 if there was no usable answer after all tries, 200 where a
+            paid reply contains nothing.
         said: What the service itself said of it.
     """
 

@@ -2,7 +2,7 @@
 
 Nothing that such a folder says is trusted: its files are plain ones of its own, and no
 configuration names code. A configuration of a few bytes may ask for terabytes, or for layers
-without end: what is built is counted while it is built, against the files that hold its weights.
+without end: what is built is counted while it is built, against the files that contain its weights.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 
 
 def check_foreign(folder: Path) -> None:
-    """Refuse a folder that holds what no sound model has.
+    """Refuse a folder that contains what no sound model has.
 
     Asks about all files at its top, and the JSON files of a pipeline's parts, read or not.
 
@@ -113,7 +113,7 @@ def read_foreign_json(path: Path) -> Any:
     """Read a JSON file that is no larger or deeper than known ones.
 
     Raises:
-        ModelError: It cannot be read, is no JSON, or too large.
+        ModelError: It cannot be read, is not JSON, or too large.
     """
     content = _check_size(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
     return parse_json(content, str(path), ModelError, _AGAIN)
@@ -139,7 +139,7 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
     """Yield each mapping of a JSON file.
 
     Raises:
-        ModelError: It cannot be read, is no JSON, or too large.
+        ModelError: It cannot be read, is not JSON, or too large.
     """
     left: list[Any] = [[read_foreign_json(path)]]
     while left:

@@ -1,6 +1,6 @@
 """Loading by transformers and diffusers: errors of one line, no code, no pickle, nothing missing.
 
-transformers would run code that a repository brings, unpickle weights that are no safetensors, and
+transformers would run code that a repository brings, unpickle weights that are not safetensors, and
 go on with random ones for what a file lacks.
 """
 
@@ -43,14 +43,15 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
 
     What the block reads of a repository is fetched before, and looked at as a folder is.
 
-    The texts of the Hub's client and of those who use it may hold request headers, and with them a
+    The texts of the Hub's client and of those who use it may contain request headers, and with them
+    a
     token: they are shown only of folders, for which nobody is asked.
 
     Args:
         what: What could not be had, as "x has no usable pipeline".
         remedy: What to do.
         *names: The folders or repositories that the block loads.
-        files: The names or patterns of what it reads; none where it looks after that itself.
+        files: The names or patterns of what it reads; none if it looks after that itself.
 
     Raises:
         ModelError: Something went wrong, or a folder or repository names code of its own or
@@ -145,7 +146,7 @@ class ModelId:
 
     Attributes:
         name: A folder's name, or `OWNER/REPOSITORY`.
-        revision: The commit, or the hash of a folder's files; empty where it cannot be told.
+        revision: The commit, or the hash of a folder's files; empty if it cannot be told.
     """
 
     name: str
@@ -187,7 +188,7 @@ def fetch(
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
         what: What it is, for the error.
-        revision: A branch, tag or commit, where the name holds none.
+        revision: A branch, tag or commit, where the name contains none.
         access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
@@ -353,7 +354,7 @@ def check_ids(ids: Any, model: Any) -> None:
 
 
 def is_finite(model: Any) -> bool:
-    """Tell whether no weight of a model is NaN or infinite."""
+    """Return whether no weight of a model is NaN or infinite."""
     import torch
 
     # Of a sharded model, each process looks at what it has.
@@ -378,8 +379,8 @@ class StrictLoading:
         other shapes are let pass with `ignore_mismatched_sizes=True`.
 
         Raises:
-            ModelError: The weights are no safetensors, are not all there or do not fit, or
-                the format is newer than this version reads.
+            ModelError: The weights are not safetensors, are not all there or do not fit, or the
+                format is newer than this version reads.
         """
         where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)

@@ -1,4 +1,4 @@
-"""Makes transformers know models of ours: `AutoConfig`, `AutoModel` and their pipelines.
+"""Makes transformers know models of pqpp: `AutoConfig`, `AutoModel` and their pipelines.
 
 Called when the modules of transformers appear, by `pqpp_autoload` or by `register`. Importing this
 module imports nothing; a model's own modules are imported when that model is asked for, since
@@ -63,7 +63,7 @@ class Registration:
 
         Args:
             config_class: The model's configuration.
-            processor: "module:Class" of the processor; None where there is none of ours.
+            processor: "module:Class" of the processor; None if there is none of pqpp.
         """
         import pqpp_autoload
 

@@ -69,7 +69,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
 def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
     """Return what `predict_columns` returned as a `table` or in `markdown`.
 
-    Deviations stand beside their values, and it is said which prompts are far.
+    Deviations are beside their values, and it is said which prompts are far.
 
     Args:
         width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
@@ -124,7 +124,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets, and their deviations, None where there are none."""
+    """Return the targets, and their deviations, None if there are none."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

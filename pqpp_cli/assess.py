@@ -189,7 +189,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         return pictures
 
     def _prompts(self) -> Iterator[dict] | None:
-        """Give the rows of prompts that `file` or `dataset` names; None where neither does."""
+        """Give the rows of prompts that `file` or `dataset` names; None if neither does."""
         from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
 
         if self.dataset:

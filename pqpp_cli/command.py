@@ -28,7 +28,7 @@ _METAVARS = {
     **dict.fromkeys(("folder", "images", "output"), "DIR"),
     **{"int": "N", "float": "X", "dict[str, str]": "NAME=VALUE"},
 }
-"""What stands behind a flag if nothing is said, by its path or its type; else its name."""
+"""What is behind a flag if nothing is said, by its path or its type; else its name."""
 
 
 def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -49,7 +49,7 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
 class Group(Options):
-    """Options that commands inherit; those of a group with a `TITLE` stand under it in `--help`.
+    """Options that commands inherit; those of a group with a `TITLE` are under it in `--help`.
 
     Every subclass becomes a frozen dataclass with keywords only. A command may take functions or
     classes of the library, by MODULE:NAME: an option without a text for `--help` has default, text
@@ -63,7 +63,7 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Take the examples, and what follows them, from the docstring: they stand below."""
+        """Take the examples, and what follows them, from the docstring: they are below."""
         super().__init_subclass__()
         text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
         cls.__doc__, sign, examples = text.partition("\nexamples:\n")
@@ -139,7 +139,7 @@ class Group(Options):
 
 
 class Command(Group):
-    """A command: its docstring is the text of `--help`, where `FOOTNOTE` stands last.
+    """A command: its docstring is the text of `--help`, where `FOOTNOTE` is last.
 
     Example:
         >>> from pqpp_cli.predict import Predict
@@ -170,7 +170,7 @@ def check_outputs(command: Any) -> None:
 
     An input is every file that an option with a path names, also as FILE:COLUMN or NAME=FILE, and
     every file that is there in a folder that one names, but for pages and tables of verdicts beside
-    images, and for the folder that the command runs in and those above it, which hold anything.
+    images, and for the folder that the command runs in and those above it, which contain anything.
     What is replaced must be of the kind of file that is written.
 
     Raises:

@@ -92,7 +92,7 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
     """Return the class of the command that words name, and what they give for its options.
 
     Raises:
-        SystemExit: They are no command line of ours, or ask for help; what is to say is said.
+        SystemExit: They are not a command line of pqpp, or ask for help; what is to say is said.
 
     Example:
         >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])
@@ -220,7 +220,7 @@ class Parser(argparse.ArgumentParser):
         return did_you_mean(word, known)
 
     def format_help(self) -> str:
-        """Wrap the description as the options are; what stands below them keeps its lines."""
+        """Wrap the description as the options are; what is below them keeps its lines."""
         wrapped = argparse.HelpFormatter(self.prog)
         wrapped.add_text(self.description)
         self.description = wrapped.format_help().strip()

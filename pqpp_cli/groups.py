@@ -167,7 +167,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse words that are no prompts: blank, a file's name, one by one as without quotes."""
+        """Refuse words that are not prompts: blank, a file's name, one by one as without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write one, in quotes")
@@ -280,7 +280,7 @@ class Shards(Group):
     num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
-        """Refuse what is about a cluster where none is asked for."""
+        """Refuse what is about a cluster if none is asked for."""
         super().__post_init__()
         for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":

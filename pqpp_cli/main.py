@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `pqpp`; those of the process if left out.
 
     Returns:
-        0 when all went well, 2 for bad input and 1 for a defect of ours (one line on standard
+        0 when all went well, 2 for bad input and 1 for a defect of pqpp (one line on standard
         error, no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
 
     Example:

@@ -117,7 +117,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "an option of the metric, as JSON or text")
 
     def __post_init__(self) -> None:
-        """Check that runs stand alone, and with their judgments."""
+        """Check that runs are alone, and with their judgments."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
             raise PqppError("`run` and `qrels` go together; give both")

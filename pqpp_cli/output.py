@@ -18,7 +18,7 @@ _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_B
 
 
 def quiet_libraries() -> None:
-    """Keep the notes of libraries off the screen, and their bars off what is no terminal.
+    """Keep the notes of libraries off the screen, and their bars off what is not a terminal.
 
     They read the environment when they are imported, which is later, or else have functions for it.
     """
@@ -58,7 +58,7 @@ def emit(text: str, output: str | None, style: str = "table", is_secret: bool = 
     """Print a text, or write it to the file `output` beside the old one and rename it.
 
     Args:
-        text: What to write; a final newline is added where there is none.
+        text: What to write; a final newline is added if there is none.
         output: A path, or None for standard output.
         style: What it is. A program gets data (csv, json, jsonl, text) as they are; of all else,
             and at a terminal, control characters are seen and do nothing.

@@ -133,7 +133,7 @@ class Rewrite(
             raise PqppError(f"{rewritten.error}; {rest}")
 
     def _prompts(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the prompts and their ids; numbers where there are none."""
+        """Return the prompts and their ids; numbers if there are none."""
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.prompts:

@@ -81,15 +81,15 @@ class Benchmark:
         year: Of the publication.
         citation: BibTeX.
         homepage: Of the data.
-        folders: The folders below `PQPP_DATA_DIR` that may hold it, the best first; the first one
-            is also what is downloaded. Empty for a benchmark that needs no files.
+        folders: The folders below `PQPP_DATA_DIR` that may contain it, the best first; the first
+            one is also what is downloaded. Empty for a benchmark that needs no files.
         files: The published files that a split needs, as paths below its folder.
         optional_files: Published files that add to the rows where they are there.
-        version_in: Gives the release that a folder holds, where `folders` hold several.
+        version_in: Gives the release that a folder holds, where `folders` contain several.
         options: The load options that it takes beside `data_dir`. Each has a function of its value
             that refuses a bad one and returns what stands for it in the cache key.
-        rows: Split to its published number of rows, where that is known.
-        images: Where the images are, how large, and how they lie; empty where there are none.
+        rows: Split to its published number of rows, if that is known.
+        images: Where the images are, how large, and how they lie; empty if there are none.
         tasks: `task_categories` of its card, keys of the Hub.
         annotators: `annotations_creators` of its card, keys of the Hub.
     """
@@ -130,7 +130,7 @@ def load_entry(name: str, **code: Any) -> Benchmark:
 
     Args:
         name: Of it.
-        code: What `Benchmark` takes beside: `features`, `read` and so on.
+        code: What `Benchmark` accepts beside: `features`, `read` and so on.
 
     Example:
         >>> load_entry("vistar", features=dict, read=dict).splits

@@ -34,7 +34,7 @@ def download_release(
         force: Download again even what is there.
 
     Returns:
-        The folder that holds the files under their published paths.
+        The folder that contains the files under their published paths.
 
     Raises:
         BenchmarkError: If a file can't be had, or its bytes are not the published ones.

@@ -142,7 +142,7 @@ def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
 
 
 def _as_type(cell, kind: pa.DataType):
-    """Return what a cell means: a list has commas between, a whole number may stand as `2.0`."""
+    """Return what a cell means: a list has commas between, a whole number may be as `2.0`."""
     if pa.types.is_list(kind):
         parts = [part.strip() for part in (cell or "").split(",")]
         if kind.value_type == pa.string():

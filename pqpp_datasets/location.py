@@ -22,11 +22,12 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     """Return the folder to read a benchmark from, or None when it must be downloaded.
 
     `data_dir` wins over `PQPP_DATA_DIR`. It is the folder of the one benchmark (for PQPP the one
-    that holds `dataset/`) or, like `PQPP_DATA_DIR`, a root that holds `pqpp/v1.0`, `pqpp/v1.1` and
-    so on. Of several folders that can hold the benchmark the first one with a whole split is taken.
+    that contains `dataset/`) or, like `PQPP_DATA_DIR`, a root that contains `pqpp/v1.0`,
+    `pqpp/v1.1` and so on. Of several folders that can contain the benchmark the first one with a
+    whole split is taken.
 
     Raises:
-        BenchmarkError: If `data_dir` is given and is no folder, or `PQPP_DATA_DIR` is none.
+        BenchmarkError: If `data_dir` is given and is not a folder, or `PQPP_DATA_DIR` is none.
     """
     if not benchmark.folders:
         return None
@@ -59,7 +60,7 @@ def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
 
 
 def has_a_split(benchmark: Benchmark, folder: Path) -> bool:
-    """Tell whether all files of some split are in a folder."""
+    """Return whether all files of some split are in a folder."""
     return any(not find_missing_files(benchmark, folder, split) for split in benchmark.splits)
 
 

@@ -66,7 +66,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     Images are named by path and decoded when a row is read.
 
     Raises:
-        BenchmarkError: The folder is not there, or holds no image of these prompts.
+        BenchmarkError: The folder is not there, or contains no image of these prompts.
     """
     if not options.get("image_dir"):
         return table
@@ -186,7 +186,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     """Read one split of v1.1: generation and retrieval files joined on text and source.
 
     Rows come in the order of the generation files; a row that only the retrieval files have comes
-    after them. What the other task lacks is null. A MS COCO prompt without a retrieval row has no
+    after them. What the other task has no is null. A MS COCO prompt without a retrieval row has no
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
     """
     paths = [folder / path for path in files_v1_1(folder, split)]
@@ -226,7 +226,7 @@ def _read_task(
         scores: What each calls its scores, to what we call them.
 
     Returns:
-        The scores and the files' `caption_id`, by text, source and, as some texts stand twice, how
+        The scores and the files' `caption_id`, by text, source and, as some texts are twice, how
         often they stood before.
     """
     tables: list[Any] = []

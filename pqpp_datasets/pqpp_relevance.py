@@ -28,7 +28,7 @@ _SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of a split: v1.1's where there are any or nothing is known, else v1.0's."""
+    """Name the files of a split: v1.1's if there are any or nothing is known, else v1.0's."""
     if folder is None or not _is_v1_0(folder):
         short = shorten_split(split)
         return _V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short)

@@ -1,10 +1,10 @@
-"""Reading a published pickle without executing anything that stands in it.
+"""Reading a published pickle without executing anything that is in it.
 
 A pickle may name any function to be called while it is read. This unpickler knows containers,
 numbers and texts by name and refuses every other name before it is looked up, so that a foreign
 file can at most be wrong, never dangerous. numpy itself is not safe against a forged state (a dtype
-may point anywhere), so numpy's names stand for classes of ours: an array of numbers comes back as
-a list, built from its bytes and a type such as `i8`.
+may point anywhere), so numpy's names stand for classes of pqpp: an array of numbers comes back as a
+list, built from its bytes and a type such as `i8`.
 """
 
 import io
@@ -115,7 +115,7 @@ def read_pickle(path: Path) -> object:
     """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
 
     Raises:
-        BenchmarkError: The file is missing, damaged or holds anything else; none of it was
+        BenchmarkError: The file is missing, damaged or contains anything else; none of it was
             executed.
 
     Example:

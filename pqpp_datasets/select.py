@@ -37,7 +37,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     Raises:
         BenchmarkError: If the count is not from 1 to the number of distinct embeddings, or the seed
             not from 0 to 2,147,483,647.
-        BenchmarkError: If the embeddings are no table of finite numbers.
+        BenchmarkError: If the embeddings are not a table of finite numbers.
 
     Example:
         >>> points = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])

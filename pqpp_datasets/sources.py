@@ -16,9 +16,9 @@ class PublishedFile:
     Attributes:
         path: Where it lies below the benchmark's folder, as in the published repository.
         url: The address, pinned to a commit.
-        bytes: Its size, or None where no copy could be measured.
+        bytes: Its size, or None if no copy could be measured.
         sha256: Its digest, or None: then the digest of the first download is recorded and verified.
-        head_sha256: The digest of its first `HEAD_BYTES` bytes, where known.
+        head_sha256: The digest of its first `HEAD_BYTES` bytes, if known.
     """
 
     path: str

@@ -1,7 +1,7 @@
 """Strict reading of published files: read exactly, or refused with the place and the remedy.
 
-No cell is ever guessed, dropped or turned into a missing value. What a JSON file must hold stands
-in `forms.schema.json`, by the name of its form.
+No cell is ever guessed, dropped or turned into a missing value. What a JSON file must contain is in
+`forms.schema.json`, by the name of its form.
 """
 
 import contextlib
@@ -105,7 +105,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     r"""Read the named columns of a CSV file, all cells present and in range.
 
     Args:
-        path: The file, with a header line; quoted cells may hold newlines. A file of plain text
+        path: The file, with a header line; quoted cells may contain newlines. A file of plain text
             has a cell a line, and no header.
         columns: What each wanted column must hold; other columns are ignored.
 
@@ -153,7 +153,7 @@ def read_text(path: Path) -> str:
 
     Raises:
         BenchmarkError: If there is no such file.
-        BenchmarkError: If a byte is no UTF-8; names the line.
+        BenchmarkError: If a byte is not UTF-8; names the line.
     """
     require_file(path)
     with as_published():
@@ -161,7 +161,7 @@ def read_text(path: Path) -> str:
 
 
 def read_form(path: Path, form: str) -> Any:
-    """Return what a JSON file holds; a key that stands twice in one object is refused.
+    """Return what a JSON file holds; a key that is twice in one object is refused.
 
     Args:
         path: The file.
@@ -183,7 +183,7 @@ def read_form(path: Path, form: str) -> Any:
 
 
 def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
-    """Refuse what a file holds where it is not as it must be.
+    """Refuse what a file holds if it is not as it must be.
 
     Args:
         value: What it holds.
@@ -218,7 +218,7 @@ def parse_published(text: str, name: str, line: int = 1) -> Any:
         line: The line of the file that the text begins on.
 
     Raises:
-        BenchmarkError: If it is no JSON or a key stands twice in one object.
+        BenchmarkError: If it is not JSON or a key is twice in one object.
     """
     with as_published():
         return _PARSE(text.encode(), name, line)

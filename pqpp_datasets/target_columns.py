@@ -2,8 +2,8 @@
 
 A target is a column `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has
 no model. By its name any program knows the measure. What a name cannot tell, the model as its users
-write it and the range of a rating, stands in the column's feature, in the text that `datasets`
-calls its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and selections.
+write it and the range of a rating, is in the column's feature, in the text that `datasets` calls
+its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and selections.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class TargetMeasure:
         name: What the target's name ends in.
         title: The heading of tables.
         about: What it is, for a card.
-        limits: The lowest and the highest value, None where each dataset has its own.
+        limits: The lowest and the highest value, None if each dataset has its own.
         higher_is: What a higher value says of a prompt: `easier` or `harder`.
         task: `generation` or `retrieval`.
         words: What it is in few words, for people who do not know the measure.
@@ -88,7 +88,7 @@ MEASURES = {
 
 @functools.lru_cache(maxsize=256)
 def get_measure(name: str) -> TargetMeasure | None:
-    """Return the measure that a target's name ends in, None where it ends in none.
+    """Return the measure that a target's name ends in, None if it ends in none.
 
     Example:
         >>> get_measure("flux_hbpp").limits, get_measure("mean_p5").title, get_measure("n_words")
@@ -107,7 +107,7 @@ def get_measure(name: str) -> TargetMeasure | None:
 
 
 def is_target(name: str) -> bool:
-    """Tell whether a name is one of a target: `<model>_<measure>`, or `alignment`.
+    """Return whether a name is one of a target: `<model>_<measure>`, or `alignment`.
 
     Example:
         >>> [name for name in ("mini-dalle_hbpp", "alignment", "rating", "n_words")
@@ -118,7 +118,7 @@ def is_target(name: str) -> bool:
 
 
 def is_of_images(name: str) -> bool:
-    """Tell whether a target is of images that are made, and higher for easier prompts.
+    """Return whether a target is of images that are made, and higher for easier prompts.
 
     Example:
         >>> [is_of_images(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
@@ -129,7 +129,7 @@ def is_of_images(name: str) -> bool:
 
 
 def is_mean(name: str) -> bool:
-    """Tell whether a target is the mean over the models of its measure.
+    """Return whether a target is the mean over the models of its measure.
 
     Example:
         >>> is_mean("mean_hbpp"), is_mean("flux_hbpp"), is_mean("alignment")
@@ -173,7 +173,7 @@ def exact_mean(parts: Sequence[Any]) -> Any:
     Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
     mean P@10 has 26 distinct values in 8,000 rows, 21 of them different numbers.
 
-    A row is NaN where a part of it is.
+    A row is NaN if a part of it is.
 
     Example:
         >>> exact_mean([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
@@ -183,7 +183,7 @@ def exact_mean(parts: Sequence[Any]) -> Any:
 
 
 def model_slug(model: str) -> str:
-    """Return a model's name as it stands in the names of columns.
+    """Return a model's name as it is in the names of columns.
 
     Example:
         >>> model_slug("mini-dalle"), model_slug("SD 1.5")
@@ -199,7 +199,7 @@ class Target:
     Attributes:
         name: Of the column.
         model: As its users write it; None for a mean, and for `alignment`.
-        limits: The lowest and the highest value, None where they are not known.
+        limits: The lowest and the highest value, None if they are not known.
     """
 
     name: str
@@ -362,7 +362,7 @@ def describe_targets(
 
     Args:
         table: Of texts and numbers, with a column for each target.
-        targets: What is told.
+        targets: What is said.
         splits: How the splits were made, kept beside as JSON under the key `pqpp`.
     """
     described = {
@@ -409,7 +409,7 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
 
 
 def is_number(feature: Any) -> bool:
-    """Tell whether a column holds one number a row."""
+    """Return whether a column contains one number a row."""
     return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
 
 

@@ -38,7 +38,7 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
         confirmed: SHA-256 that are confirmed now; they are recorded.
 
     Raises:
-        ModelError: The pickle is not confirmed, or holds other things.
+        ModelError: The pickle is not confirmed, or contains other things.
     """
     record = Path(constants.HF_HOME) / CONFIRMED
     known = record.read_text("ascii").split() if record.is_file() else []
@@ -63,8 +63,8 @@ def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
     """Return the pickle of a score, and where the rest of its model is.
 
     Args:
-        given: The pickle, or a folder that holds it beside configuration and processor; that of the
-            authors on the Hub if None.
+        given: The pickle, or a folder that contains it beside configuration and processor; that of
+            the authors on the Hub if None.
 
     Raises:
         ModelError: There is none.
@@ -124,7 +124,7 @@ def renamed(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _head(tensors: Mapping[str, Any]) -> nn.Sequential:
-    """Return linear layers, one after the other; what stands between is dropout of the training."""
+    """Return linear layers, one after the other; what is between is dropout of the training."""
     layers = []
     for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
         parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}

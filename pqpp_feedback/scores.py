@@ -35,8 +35,8 @@ from pqpp_feedback.pickled import PICKLED, find_pickle, load_pickled, read_pickl
 class KnownScore(Assessor):
     """A score by a model of texts and images.
 
-    CLIPScore is 2.5 times the cosine, 0 where that is negative; HPSv2 the cosine; PickScore the
-    cosine times the model's learned scale; SigLIP's the probability that text and image are a pair.
+    CLIPScore is 2.5 times the cosine, 0 if that is negative; HPSv2 the cosine; PickScore the cosine
+    times the model's learned scale; SigLIP's the probability that text and image are a pair.
     ImageReward has mean 0 and deviation 1 over its authors' images; the aesthetic score is about 1
     to 10. No verdict is told: none of the papers has a threshold.
 
@@ -148,7 +148,7 @@ def score_images(
     """Return known scores of images for their prompts.
 
     Args:
-        images: Of PIL, or what else `open_image` takes but arrays.
+        images: Of PIL, or what else `open_image` accepts but arrays.
         prompts: One an image.
         scores: Names of `KNOWN_SCORES`.
         batch_size: How many images are looked at together.
@@ -156,7 +156,7 @@ def score_images(
 
     Returns:
         Of each score its mean over the images that have one, NaN if none has; and `scores`, of each
-        the values of all images, None where an image has none, of which a warning says why.
+        the values of all images, None if an image has none, of which a warning says why.
 
     Raises:
         FeedbackError: An option says what cannot be had, or there are more images than prompts.

@@ -17,8 +17,8 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 class VqaAssessor(Assessor):
     """Scores an image by the probability of "yes", as VQAScore does.
 
-    Where a model tells no probabilities, or both are 0 as its first token is another, its answer
-    stands alone: a verdict without a score. What is neither yes nor no is no verdict.
+    Where a model tells no probabilities, or both are 0 as its first token is another, its answer is
+    alone: a verdict without a score. What is neither yes nor no is no verdict.
 
     Args:
         chat: The model; None to score kept evidence.

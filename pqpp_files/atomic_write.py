@@ -87,7 +87,7 @@ def write_whole(
 
 
 def _get_mode(path: Path) -> int | None:
-    """Return the mode of a file, None where there is none."""
+    """Return the mode of a file, None if there is none."""
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
 
 
@@ -109,7 +109,7 @@ def atomic_folder(
             come meanwhile; it raises what it likes.
 
     Raises:
-        FileError: It holds something else, or is a file.
+        FileError: It contains something else, or is a file.
 
     Example:
         >>> import tempfile
@@ -158,7 +158,7 @@ def atomic_folder(
 def folder_to_itself(folder: Path) -> Iterator[None]:
     """Let one process at a time be in a block, where the system can lock a folder.
 
-    A block may not hold another one of the same folder, nor `atomic_folder` in it.
+    A block may not contain another one of the same folder, nor `atomic_folder` in it.
 
     Example:
         >>> with folder_to_itself(Path()):
@@ -192,7 +192,7 @@ def _name_temporary(path: Path, suffix: str = "") -> Path:
 
 
 def remove_behind(folder: Path, path: Path) -> None:
-    """Remove a folder in one step: where that is killed, the next who writes to `path` ends it.
+    """Remove a folder in one step: if that is killed, the next who writes to `path` ends it.
 
     Args:
         folder: What is removed, on the same disk.
@@ -257,7 +257,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
     Raises:
         OSError: The disk was full, with a path that is not that of a temporary file.
-        FileError: A text holds half of a surrogate pair, which no file holds.
+        FileError: A text contains half of a surrogate pair, which no file holds.
 
     Example:
         >>> with naming("a.csv"):

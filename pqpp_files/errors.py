@@ -31,7 +31,7 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
 
     Args:
         error: The error.
-        named: Whether its type stands before; it stands alone where the error says nothing.
+        named: Whether its type is before; it is alone where the error says nothing.
 
     Example:
         >>> in_a_line(KeyError("a")), in_a_line(OSError("no\nroom"), named=False)

@@ -95,7 +95,7 @@ def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = (
 
 
 def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
-    """Return the cells of a column; the scale of its bars holds 0 and all intervals."""
+    """Return the cells of a column; the scale of its bars contains 0 and all intervals."""
     values = [row.get(column) for row in table.rows]
     rates = [value for value in values if isinstance(value, tuple)]
     ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]

@@ -9,7 +9,7 @@ _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 
 
 def is_folder_name(text: str) -> bool:
-    """Tell whether a text, the id of a prompt say, can be the name of a folder in any place.
+    """Return whether a text, the id of a prompt say, can be the name of a folder in any place.
 
     Example:
         >>> is_folder_name("mscoco-1"), is_folder_name("../mine"), is_folder_name("")
@@ -49,7 +49,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     Args:
         name: What came.
         known: What is allowed.
-        otherwise: What to say where nothing is close; all that is known if left out.
+        otherwise: What to say if nothing is close; all that is known if left out.
 
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
@@ -64,7 +64,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that are like another, or hold it; the closest first.
+    """Return up to three known names that are like another, or contain it; the closest first.
 
     Example:
         >>> known = ["kendall", "pearson"]
@@ -80,7 +80,7 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 def is_repository_id(name: str) -> bool:
-    """Tell whether a name has the form `OWNER/REPOSITORY`.
+    """Return whether a name has the form `OWNER/REPOSITORY`.
 
     Args:
         name: Any text; what is none is no name.

@@ -22,7 +22,7 @@ _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
 def is_input(path: str | Path) -> bool:
-    """Tell whether there is such an input: a file, a pipe, or standard input.
+    """Return whether there is such an input: a file, a pipe, or standard input.
 
     Example:
         >>> is_input("-.csv"), is_input("nowhere.csv")

@@ -21,7 +21,7 @@ _SIGNS = {
     b"\x1f\x8b": "gzip",
     b"SQLite format 3": "SQLite",
 }
-"""What the first bytes of a file that is no text say."""
+"""What the first bytes of a file that is not text say."""
 _TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet)(?:\.gz)?", re.IGNORECASE)
 
 
@@ -47,7 +47,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
 
 
 def names_a_table(text: str) -> bool:
-    """Tell whether a text is the name of a file of texts: no blank is in it, or it is there.
+    """Return whether a text is the name of a file of texts: no blank is in it, or it is there.
 
     Any text is taken: one that cannot be a path, or is too long for one, names nothing.
 
@@ -139,7 +139,7 @@ def check_output(
 
 
 def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
-    """Refuse a file that holds something else than what shall be written there.
+    """Refuse a file that contains something else than what shall be written there.
 
     Args:
         path: The file; it need not be there.
@@ -177,7 +177,7 @@ def check_output_folder(
         inputs: What is read for it, which must not lie in it.
 
     Raises:
-        FileError: It or what it shall lie in is a file, or cannot be written to; or it holds
+        FileError: It or what it shall lie in is a file, or cannot be written to; or it contains
             something else or an input.
 
     Example:

@@ -1,8 +1,8 @@
 """Reading a table that a user has, in any of `FORMATS` of `pqpp_files.table_formats`, all alike.
 
 The only reader of such files in this project. Cells of CSV are text and stay as they are written,
-ids in them too; `Table.values` says which columns hold numbers. Cells of JSON and Parquet are what
-the file says.
+ids in them too; `Table.values` says which columns contain numbers. Cells of JSON and Parquet are
+what the file says.
 """
 
 import functools
@@ -87,7 +87,7 @@ class Table:
         """Return a column of texts.
 
         Raises:
-            FileError: There is no such column, or a cell is no text.
+            FileError: There is no such column, or a cell is not text.
         """
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
@@ -115,10 +115,10 @@ class Table:
         return [numbers.get(cell) for cell in cells]
 
     def numbers(self, name: str) -> list[float]:
-        """Return a column of numbers; NaN where a cell is empty.
+        """Return a column of numbers; NaN if a cell is empty.
 
         Raises:
-            FileError: There is no such column, or a cell is no number.
+            FileError: There is no such column, or a cell is not a number.
         """
         cells, numbers = self[name], []
         try:
@@ -159,11 +159,11 @@ def read_table(
     Args:
         path: The file, UTF-8 with or without a byte order mark.
         columns: What to read; all of it if None. A column that is not there is refused.
-        plain: What the column of records that are no objects, or of lines of text, is called.
+        plain: What the column of records that are not objects, or of lines of text, is called.
         kinds: The suffixes that are allowed; all if None.
         remedy: What to do about a missing column, for the error.
         header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
-            if not. None where whoever asks has no option `no_header`.
+            if not. None if whoever asks has no option `no_header`.
 
     Raises:
         FileError: The header is one of numbers, there is no such file, or it is damaged, of another
@@ -209,8 +209,8 @@ def read_columns(
 
     Args:
         path: As for `read_table`.
-        columns: What to read, where it is there; `data.prompt` is also what stands in the objects
-            of a column `data`, as `inner_columns` has it.
+        columns: What to read, where it is there; `data.prompt` is also what is in the objects of a
+            column `data`, as `inner_columns` has it.
         kinds: As for `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
             `pqpp_files.table_formats` does, with its three columns.
@@ -248,7 +248,7 @@ def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError
 
 
 def _number(cell: Any) -> float:
-    """Return a cell as a number, NaN where it is empty; raise where it is none."""
+    """Return a cell as a number, NaN if it is empty; raise if it is none."""
     if cell is None or cell in _MISSING:
         return float("nan")
     if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):

@@ -18,7 +18,7 @@ PARTS = Path(__file__).with_name("page_parts")
 
 
 def page_templates(*folders: Path) -> Environment:
-    """Return the templates of folders: every value is escaped, a missing one is an error of ours.
+    """Return the templates of folders: every value is escaped, a missing one is an error of pqpp.
 
     A float is written in a template by the filter `figure`: three digits, or "-" for none; how many
     there are of a thing by `how_many`. A report extends `report_base.html`.
@@ -68,7 +68,7 @@ class BarCell:
     """A number of a `bar_table`.
 
     Attributes:
-        text: What stands beside the bar.
+        text: What is beside the bar.
         value: What it is sorted by.
         start: Where the bar begins, in per cent of its width.
         stop: Where it ends; None for no bar.
@@ -116,7 +116,7 @@ def bar_table(
     Args:
         headings: Of the columns.
         rows: Of each the texts and numbers; the first one names the row.
-        caption: What stands above, if anything.
+        caption: What is above, if anything.
         sortable: Whether the headings are buttons, for a script that sorts by them.
 
     Example:

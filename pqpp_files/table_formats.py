@@ -43,16 +43,16 @@ class Format(ABC):
     Args:
         source: The file.
         wanted: The columns to read; all if None.
-        plain: The column of a record that is no object, which is refused if None, or of a line of
-            text.
+        plain: The column of a record that is not an object, which is refused if None, or of a line
+            of text.
 
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
-        above: How many lines of names stand above the rows.
+        above: How many lines of names are above the rows.
         held: Bytes that lines which were read take; whoever keeps none of them puts it back to 0.
         most: How many it may be.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
-            None where whoever asks has no option `no_header`.
+            None if whoever asks has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
         read_as: Column that is read in place of a wanted one, to that one's name.
         assumed: What the file does not say and was taken for granted, for the user to know.
@@ -144,7 +144,7 @@ class Separated(Format):
     """Cells between separators, with a header: CSV, TSV and their relatives.
 
     In a file of one column a blank line is an empty cell, but for the blank lines at its end; in
-    others it is no row.
+    others it is not a row.
     """
 
     row_is = "line"
@@ -231,7 +231,7 @@ class Separated(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """What separates the cells, how `csv` takes their quotes, and the header's line.
+        """What separates the cells, how `csv` accepts their quotes, and the header's line.
 
         The header's cells fit best what is wanted, or are most. With tabs, quotes are letters where
         the file is else no table.
@@ -269,7 +269,7 @@ class Separated(Format):
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
-        """Tell whether tabs separate the same number of cells in all lines that have some."""
+        """Return whether tabs separate the same number of cells in all lines that have some."""
         widths = set()
         try:
             for record in _csv_reader(self._lines(), "\t", quoting):
@@ -286,7 +286,7 @@ def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_M
 
 
 class JsonLines(Format):
-    """A JSON value a line; blank lines are no rows."""
+    """A JSON value a line; blank lines are not rows."""
 
     row_is = "line"
 
@@ -307,9 +307,9 @@ class JsonLines(Format):
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
-        """Return records as columns; a key that a record lacks is None there.
+        """Return records as columns; a key that a record has no is None there.
 
-        One that is no object goes into the column that is for such, if there is one.
+        One that is not an object goes into the column that is for such, if there is one.
         """
         for row, record in enumerate(records):
             if not isinstance(record, dict):
@@ -358,7 +358,7 @@ class Json(JsonLines):
 
 
 class Parquet(Format):
-    """A Parquet file; an index of pandas that has no name is no column."""
+    """A Parquet file; an index of pandas that has no name is not a column."""
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
@@ -383,7 +383,7 @@ class Parquet(Format):
 class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
-    Blank rows are no rows, nor are titles, which stand alone above the others.
+    Blank rows are not rows, nor are titles, which are alone above the others.
     """
 
     def columns(self, as_written: bool = False) -> Columns:
@@ -463,7 +463,7 @@ def open_format(
 ) -> Format:
     """Return the format that an input's name says, once it is sure that it is there.
 
-    A name without a suffix leaves it to the content: text where that is allowed and nothing else is
+    A name without a suffix leaves it to the content: text if that is allowed and nothing else is
     sure.
 
     Raises:
@@ -501,7 +501,7 @@ def _find_format(content: bytes) -> str:
 
 
 def is_header(line: str) -> bool:
-    """Tell whether a line of text names columns, of which one holds prompts.
+    """Return whether a line of text names columns, of which one contains prompts.
 
     Example:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
@@ -590,8 +590,8 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
 
     Each value of a list becomes a row, with the other cells of its row beside it; an object gives a
     row for each key, or for each value of the list under it. A value in a list that is an object
-    holds cells of columns. Where there is such a cell, the table gets the columns `PLACE` (in the
-    list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None where there is none.
+    contains cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the
+    list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
 
     Args:
         columns: As a format gives them.

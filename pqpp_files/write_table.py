@@ -54,7 +54,7 @@ def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
         columns: As for `table_text`.
 
     Raises:
-        FileError: A column holds values of different types, or numbers beyond 64 bits.
+        FileError: A column contains values of different types, or numbers beyond 64 bits.
 
     Example:
         >>> import pathlib, pyarrow.parquet, tempfile

@@ -99,7 +99,7 @@ class PromptPerformanceModel(PreTrainedModel):
             `scores` of shape (prompts, targets), in the targets' own units.
 
         Raises:
-            PredictorError: These are no prompts, or a target is unknown.
+            PredictorError: These are not prompts, or a target is unknown.
         """
         rows = [prompts] if isinstance(prompts, str) else prompts
         return PerformanceOutput(scores=torch.from_numpy(self.predictor.predict(rows, targets)))
@@ -143,7 +143,7 @@ class PromptPerformanceModel(PreTrainedModel):
 
 
 def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
-    """Return the model of a shipped name; that of the default one where none is named.
+    """Return the model of a shipped name; that of the default one if none is named.
 
     Example:
         >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")

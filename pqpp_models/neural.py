@@ -62,7 +62,7 @@ class PerformanceOutput(ModelOutput):
 def known_mean_squared_error(
     scores: torch.Tensor, labels: torch.Tensor, weights: list[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error over the labels that are not NaN; 0 where none is known.
+    """Return the mean squared error over the labels that are not NaN; 0 if none is known.
 
     Args:
         scores: `(batch, targets)`.

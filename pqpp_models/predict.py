@@ -77,7 +77,7 @@ def predict_columns(
     progress: bool = False,
     unread: str = "empty",
 ) -> dict[str, Sequence[Any]]:
-    """Return what `predict` puts into a table, as a mapping of columns; None where it is unknown.
+    """Return what `predict` puts into a table, as a mapping of columns; None if it is unknown.
 
     Rows are as `Predictor.read_rows` gives them.
 
@@ -137,7 +137,8 @@ class PredictShard:
     """A job of `pqpp_files.shards`: the rows of a shard with what is predicted for their prompts.
 
     Args:
-        predictor: What `Predictor.from_pretrained` takes; it is loaded when the first shard comes.
+        predictor: What `Predictor.from_pretrained` accepts; it is loaded when the first shard
+            comes.
         targets: As for `predict`.
         uncertainty: As for `predict`.
         column: The column of prompts.
@@ -146,7 +147,7 @@ class PredictShard:
 
     Returns:
         All columns that came, the predictions as float64, `distance`, `out_of_domain` and `ignored`
-        where the predictor knows them, and `error`: why there is none for a row whose prompt is no
+        where the predictor knows them, and `error`: why there is none for a row whose prompt is not
         text or is blank. Where a column that came has the name of a new one, those of the
         predictions end in `_predicted`; a column `error` is refused.
 
@@ -205,7 +206,7 @@ class PredictShard:
 
 
 def _to_dict(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
-    """Return columns by their names, None where a value is unknown, as files have it."""
+    """Return columns by their names, None if a value is unknown, as files have it."""
     columns = values.T.tolist()
     known = ([None if math.isnan(value) else value for value in column] for column in columns)
     return dict(zip(names, known, strict=True))

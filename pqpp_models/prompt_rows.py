@@ -1,4 +1,4 @@
-"""Where prompts come from: words, a file, a dataset; and all that stands beside them."""
+"""Where prompts come from: words, a file, a dataset; and all that is beside them."""
 
 import logging
 import re
@@ -90,7 +90,7 @@ def load_dataset_rows(
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As for `load_benchmark`, which `data_dir` and `image_dir` are of too.
-        split: Needed where there are several, unless one of them is usual.
+        split: Needed if there are several, unless one of them is usual.
         column: Where the prompts stand.
         usual_splits: If no split is named, the first of these that there is.
         keeps_images: Whether the images are wanted that a benchmark of one's own keeps.
@@ -99,7 +99,7 @@ def load_dataset_rows(
         The rows, and the split that was named or is usual.
 
     Raises:
-        BenchmarkError: There is no such configuration, split or column, or a prompt is no text.
+        BenchmarkError: There is no such configuration, split or column, or a prompt is not text.
         PqppError: There is no such dataset.
     """
     from pqpp_backbones.training.reading import reading
@@ -181,7 +181,7 @@ def _load(
 
 
 def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
-    """Refuse what says which part of a dataset is meant, where that is a table.
+    """Refuse what says which part of a dataset is meant, if that is a table.
 
     Raises:
         BenchmarkError: Something does.
@@ -192,7 +192,7 @@ def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
 
 
 def _table(dataset: str, column: str) -> Any:
-    """Return a table of prompts as rows, whose columns hold one type each."""
+    """Return a table of prompts as rows, whose columns contain one type each."""
     import datasets
     import pyarrow as pa
 
@@ -214,7 +214,7 @@ def _table(dataset: str, column: str) -> Any:
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
     """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
 
-    Images are no column of a table of text. A dataset without rows is one empty part.
+    Images are not a column of a table of text. A dataset without rows is one empty part.
 
     Example:
         >>> import datasets

@@ -14,10 +14,10 @@ def read_prompts(rows: Any) -> list[str]:
     """Return the prompts of some rows as a list of strings, unchanged.
 
     Args:
-        rows: an iterable of strings, of `Prompt`, or of mappings that hold ``"prompt"``; or a table
-            with a column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed ones
-            too) or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line does
-            not stop a million others.
+        rows: an iterable of strings, of `Prompt`, or of mappings that contain ``"prompt"``; or a
+            table with a column ``"prompt"``: a mapping of columns, a ``datasets.Dataset`` (streamed
+            ones too) or a pandas ``DataFrame``. A blank prompt is allowed, so that one blank line
+            does not stop a million others.
 
     Raises:
         PredictorError: a single string was given, there is no column ``"prompt"``, or a prompt is
@@ -75,7 +75,7 @@ def read_contents(rows: Any) -> list[Prompt]:
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
-    """Return rows that hold more than a prompt as a list of mappings.
+    """Return rows that contain more than a prompt as a list of mappings.
 
     Args:
         rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
@@ -83,7 +83,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         reader: who reads them, for the message.
 
     Raises:
-        PredictorError: a row lacks one of the columns.
+        PredictorError: a row has no one of the columns.
 
     >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]
@@ -107,7 +107,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
 
 
 def read_ids(rows: Any) -> list[str | None]:
-    """Return the ids of some rows as texts, None where a row has none.
+    """Return the ids of some rows as texts, None if a row has none.
 
     Args:
         rows: as ``read_prompts`` takes them, but no stream.

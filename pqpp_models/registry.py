@@ -16,7 +16,7 @@ from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
 
 DEFAULT_PREDICTOR = "static"
-"""The predictor that is used where none is named."""
+"""The predictor that is used if none is named."""
 
 SHIPPED = Path(__file__).with_name("weights")
 """Where the weights that come with the package lie, a folder a name."""
@@ -100,7 +100,7 @@ def list_predictors() -> list[str]:
 def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     """Replace names of groups by their members; drop repetitions, keep the order.
 
-    Names that are no group are kept unchecked, since a folder or a repository may be named too.
+    Names that are not a group are kept unchecked, since a folder or a repository may be named too.
 
     Args:
         names: names, or one string with names separated by commas.

@@ -2,7 +2,7 @@
 
 A target's name is the same in the datasets, the predictors, the command line and the tables:
 `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model. What the
-measures are stands in `pqpp_datasets.target_columns`. Of any benchmark:
+measures are is in `pqpp_datasets.target_columns`. Of any benchmark:
 
 ============= ======== ===============================================================
 name ending   range    what it is
@@ -39,7 +39,7 @@ TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Target to its lowest and highest value."""
 Z90 = 1.6449
-"""So many deviations to each side of a prediction hold nine in ten true values."""
+"""So many deviations to each side of a prediction contain nine in ten true values."""
 
 
 def get_target_range(target: str) -> tuple[float, float]:
@@ -119,9 +119,9 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
 def find_stand_in(target: str, available: Sequence[str]) -> str | None:
     """Return what a predictor can be asked for in place of a target, in order: None if nothing.
 
-    That is the target itself, the mean of its measure, and else the first target of its measure.
-    Where there is none and people judged generated images, it is `alignment`, whether images show
-    what the prompt says: such judgments are ordered alike, though on other scales.
+    That is the target itself, the mean of its measure, and else the first target of its measure. If
+    there is none and people judged generated images, it is `alignment`, whether images show what
+    the prompt says: such judgments are ordered alike, though on other scales.
 
     >>> find_stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"])
     'mean_hbpp'

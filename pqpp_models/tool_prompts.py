@@ -22,17 +22,17 @@ _SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
 
 
 def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
-    r"""Return the prompts of a generator's file as a column, None where it is none.
+    r"""Return the prompts of a generator's file as a column, None if it is none.
 
     Args:
         source: A PNG, JSON or a text; other files are none.
 
     Returns:
         The positive prompts as `prompt`, in the file's order; of Civitai and DiffusionDB with the
-        other columns that the file has, None where a prompt has no cell.
+        other columns that the file has, None if a prompt has no cell.
 
     Raises:
-        FileError: An image holds no prompt, or the file cannot be read.
+        FileError: An image contains no prompt, or the file cannot be read.
 
     Example:
         >>> import pathlib, tempfile

@@ -51,7 +51,7 @@ class ClipRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class CnnRecipe(PredictorRecipe):
-    """What the network is trained by; `model` embeds the images where rows hold images.
+    """What the network is trained by; `model` embeds the images where rows contain images.
 
     Attributes:
         image_dir: Folder of the images of PQPP or of the dataset.

@@ -39,7 +39,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
-    """Return the matrices of rows, of their images' features where they hold images."""
+    """Return the matrices of rows, of their images' features where they contain images."""
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
         mappings = similarities_of_images(recipe, mappings)

@@ -67,13 +67,13 @@ class Vote:
     """A current answer with all that an export says of it.
 
     Attributes:
-        image: The user's name of the image; "" where the answer is about the item.
+        image: The user's name of the image; "" if the answer is about the item.
         model: "reference" for a reference image.
         images: Of an answer about the item: all its images in the file's order, each with its name,
             its model and the id by which answers name it.
         is_control: Whether the person is a member of the control group.
         created: Milliseconds since 1970, UTC.
-        width: Of the image's file, in its own pixels; 0 where the answer is about the item.
+        width: Of the image's file, in its own pixels; 0 if the answer is about the item.
         height: The same.
         orientation: Of EXIF, 1 to 8: people saw the image turned by it.
         frame: Where the turned image's left, top, right and bottom were in what people saw.
@@ -109,8 +109,8 @@ class TaskKind(ABC):
         about_image: Whether an answer is about one image (True) or the whole item.
         settings: Those of the study file's `task`, with their defaults, of the types allowed.
         answer: The form of an answer's value.
-        scale: What `pqpp build --scale` takes for the export, None where it takes none.
-        level: Level of measurement of `label`, as `krippendorff_alpha` takes it.
+        scale: What `pqpp build --scale` takes for the export, None if it takes none.
+        level: Level of measurement of `label`, as `krippendorff_alpha` accepts it.
     """
 
     name: str
@@ -212,7 +212,7 @@ class TaskKind(ABC):
         )
 
     def agrees(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-        """Tell whether an answer of a training item is right."""
+        """Return whether an answer of a training item is right."""
         return self.label(value) == self.label(expected)
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
@@ -232,7 +232,7 @@ class TaskKind(ABC):
 
     @abstractmethod
     def label(self, value: Mapping[str, Any]) -> float | None:
-        """Return the number by which people are compared, None where there is none."""
+        """Return the number by which people are compared, None if there is none."""
 
     def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
         """Return what else than the label is compared with others' answers; nothing by default."""

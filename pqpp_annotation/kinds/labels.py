@@ -70,7 +70,7 @@ class LabelKind(TaskKind):
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
     def label(self, value: Mapping[str, Any]) -> float | None:
-        """Return the label, None where a person is unsure."""
+        """Return the label, None if a person is unsure."""
         return None if value["label"] is None else float(value["label"])
 
     def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class BinaryRelevance(Relevance):
     def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `relevance` for `pqpp build --relevance`, `triples` as ConQA's, and all `votes`.
 
-        Unsure ones are counted in `triples` and stand in `votes`; `relevance` knows none.
+        Unsure ones are counted in `triples` and are in `votes`; `relevance` knows none.
         """
         return {
             "relevance": (
@@ -230,8 +230,8 @@ class Match(LabelKind):
     ) -> dict[str, Any]:
         """Keep the linked prompts, with images of the same models, and GIMBRR's own columns.
 
-        The column `linked_prompts` holds ids of prompts, with commas between them; those that are
-        not in the study are left out, as in GIMBRR's own tool.
+        The column `linked_prompts` contains ids of prompts, with commas between them; those that
+        are not in the study are left out, as in GIMBRR's own tool.
         """
         cells = (rows[0].get(name) or "" for name in _LINKED)
         prompt_ids = map(str.strip, next(filter(None, cells), "").split(","))
@@ -290,7 +290,7 @@ def to_judgment_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Count the votes on each image of a query, as ConQA publishes them.
 
-    The three numbers are those that `pqpp_metrics.functional.conqa_relevance` takes.
+    The three numbers are those that `pqpp_metrics.functional.conqa_relevance` accepts.
 
     Example:
         >>> def vote(who, label):

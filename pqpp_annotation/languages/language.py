@@ -30,7 +30,7 @@ class Language:
         files: Its catalogues, in the PO format; a text of a later one stands over an earlier one's.
 
     Raises:
-        AnnotationError: There is no such language, or a file is no catalogue.
+        AnnotationError: There is no such language, or a file is not a catalogue.
 
     Example:
         >>> german = Language("de", [OWN / "de.po"])
@@ -51,7 +51,7 @@ class Language:
         self.ngettext = self._texts.ngettext
 
     def gettext(self, text: str | None) -> str:
-        """Return a text in this language; in English where it has none; "" for none."""
+        """Return a text in this language; in English if it has none; "" for none."""
         return self._texts.gettext(text) if text else ""  # of "" a catalogue has its head
 
     @cached_property

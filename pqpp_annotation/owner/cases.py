@@ -27,7 +27,7 @@ class Case:
     """An item with its prompt, and what people said of each image.
 
     Attributes:
-        votes: Of each image, None where the answers are about the item: (who, role, what was said),
+        votes: Of each image, None if the answers are about the item: (who, role, what was said),
             members of the control group first.
         reports: Who reported a problem with it, and what was written.
     """

@@ -39,8 +39,8 @@ class Records:
 
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
-            replaced), value, label (NaN where the kind has none), turned (whether the second of a
-            pair was on the left), and what the assignment says.
+            replaced), value, label (NaN if the kind has none), turned (whether the second of a pair
+            was on the left), and what the assignment says.
         assignments: person_id, item_id, given (when), state, finished (NaN before); purpose, of the
             item.
         items: prompt_id, prompt.
@@ -83,7 +83,7 @@ def read_records(db: Transaction) -> Records:
 
 
 def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
-    """Return the rows of a query, those of the columns that are no texts in their types."""
+    """Return the rows of a query, those of the columns that are not texts in their types."""
     import pandas
 
     table = pandas.read_sql_query(query, db.connection())
@@ -157,10 +157,10 @@ class PersonRow:
             member of the control group), `waiting` (no vote yet), `failed` (the comprehension
             check) or `withdrawn`.
         reasons: Why the votes are not used; none for all others.
-        verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
+        verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
         reopened: Whether others may do what the person did.
         stopped: Whether the person is given nothing more.
-        is_bound: Whether a browser holds the person's id behind a shared link.
+        is_bound: Whether a browser contains the person's id behind a shared link.
         flag: What is odd about the answers, as of now; "" if nothing is.
         is_proven: Whether a signal of careless people is proven, however often one looked, or too
             many checks were failed.
@@ -170,7 +170,7 @@ class PersonRow:
         kappas: Member of the control group to the kappa with it.
         control_images: On how many images that is measured.
         reference_share: Of the reference images, those called highly relevant.
-        agreement: With the others; None where nothing is shared.
+        agreement: With the others; None if nothing is shared.
         seconds: The median time of a vote; None without votes.
         hours: Active ones.
     """

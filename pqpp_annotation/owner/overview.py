@@ -74,7 +74,7 @@ def compute_disagreements(
         is_nominal: Whether values are alike or not, and no further apart than others.
 
     Returns:
-        float64 (units,), NaN where there are not two votes.
+        float64 (units,), NaN if there are not two votes.
 
     Example:
         >>> unit, value = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0])
@@ -162,7 +162,7 @@ class Pace:
 
     Attributes:
         per_day: Places that were filled in the last day; scaled up where the study is younger.
-        days_left: How long the rest takes at this pace; None where nothing came in the last day.
+        days_left: How long the rest takes at this pace; None if nothing came in the last day.
     """
 
     per_day: float
@@ -175,7 +175,7 @@ class Money:
 
     Attributes:
         owed: To all people together, as things stand; `paid` is what they have been paid.
-        expected: When every place is filled; None where only hours are paid and none were worked.
+        expected: When every place is filled; None if only hours are paid and none were worked.
     """
 
     owed: float

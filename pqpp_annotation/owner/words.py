@@ -38,11 +38,11 @@ class Words:
             self._names[float(label)] = str(word)
 
     def label(self, label: float) -> str:
-        """Return the word of a label, the number where it has none."""
+        """Return the word of a label, the number if it has none."""
         return self._names.get(float(label), f"{label:g}")
 
     def value(self, value: Mapping[str, Any]) -> str:
-        """Return what an answer says, in words where it is one choice."""
+        """Return what an answer says, in words if it is one choice."""
         if len(value) == 1:
             (only,) = value.values()
             if isinstance(only, str):
@@ -54,7 +54,7 @@ class Words:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a figure as pages show it; a dash where there is none.
+    """Return a figure as pages show it; a dash if there is none.
 
     Example:
         >>> number(0.125), number(None), number(float("nan")), number(12.34, 1)
@@ -64,7 +64,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share in per cent; a dash where there is none.
+    """Return a share in per cent; a dash if there is none.
 
     Example:
         >>> percent(0.985), percent(None)

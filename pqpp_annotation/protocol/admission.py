@@ -1,9 +1,9 @@
 """Who is admitted, while the study runs: by the functions that `pqpp build` uses on its export.
 
 An annotator is compared with each member of the control group on what both judged, and by the share
-of the reference images called highly relevant. Where there is neither a control group nor a
-reference image nobody can be refused by these; the agreement with the others is told, and
-`exclude: flagged` in the study file makes it a reason.
+of the reference images called highly relevant. If there is neither a control group nor a reference
+image nobody can be refused by these; the agreement with the others is told, and `exclude: flagged`
+in the study file makes it a reason.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Standings:
             the votes are not used.
         agreements: Of each person with the others; None before the first vote.
         counted: int64, the places of the votes that count: of admitted people, on images that are
-            no reference, the best few of a prompt.
-        alpha: Krippendorff's of the annotators' votes, outside the control group and on images
-            that are no reference; NaN where no image has two.
+            not a reference, the best few of a prompt.
+        alpha: Krippendorff's of the annotators' votes, outside the control group and on images that
+            are not a reference; NaN if no image has two.
         ac1: Gwet's of the same, -1 for votes on an interval scale.
     """
 
@@ -69,7 +69,7 @@ def build_options(study: Study) -> BuildOptions:
 def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Lay votes out as the table of `pqpp build`; None where there is no row.
+    """Lay votes out as the table of `pqpp build`; None if there is no row.
 
     Args:
         votes: With the columns prompt_id, model ("reference" for a reference image), image (by

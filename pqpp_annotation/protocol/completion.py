@@ -30,9 +30,9 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
     """Return the final page's content for a person.
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
-    which is kept with the person's outside ids and stands in the payment file; any other code is
-    that of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand
-    for their values.
+    which is kept with the person's outside ids and is in the payment file; any other code is that
+    of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand for
+    their values.
 
     Args:
         way: `complete`, or another way out that `completion` names: `screened_out`, `quota_full` or
@@ -61,7 +61,7 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
 
 
 def fill_address(url: str | None, values: dict[str, object]) -> str | None:
-    """Return an address with what stands in braces filled in, each value quoted.
+    """Return an address with what is in braces filled in, each value quoted.
 
     Example:
         >>> fill_address("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})

@@ -30,10 +30,10 @@ def shuffle(ids: Iterable[int], *seeds: object) -> list[int]:
 
 
 def is_control(position: int, every: int, *seeds: object) -> bool:
-    """Tell whether a control item stands at a place of a person's order.
+    """Return whether a control item is at a place of a person's order.
 
-    One stands at a random place in each group of `every` items, so that after every prefix their
-    share is right within one item.
+    One is at a random place in each group of `every` items, so that after every prefix their share
+    is right within one item.
 
     Args:
         position: The place, counted from 0.

@@ -61,7 +61,7 @@ def find_careless(
 
     Args:
         votes: With the columns annotator (the name), item_id, unit (what an answer is about, whole
-            numbers), prompt_id, prompt, model, label, spent (seconds on the item, 0 where unknown),
+            numbers), prompt_id, prompt, model, label, spent (seconds on the item, 0 if unknown),
             turned (whether the second of a pair was on the left), value.
         kind: The study's.
         fastest_seconds: An item that took less is too fast; by its words and images if None.

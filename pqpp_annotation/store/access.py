@@ -239,7 +239,7 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
 
 @reads
 def get_session_person(db: Transaction, visit: str) -> Person | None:
-    """Return who is signed in; None where the session has ended, or the person has left."""
+    """Return who is signed in; None if the session has ended, or the person has left."""
     return db.scalar(_PERSON, {"visit": _hash_token(visit), "now": db.now()})
 
 

@@ -37,7 +37,7 @@ class SavedAnswer:
     """What became of an answer.
 
     Attributes:
-        is_new: False where it had come before.
+        is_new: False if it had come before.
         is_complete: Whether the item has all its answers.
     """
 
@@ -62,7 +62,7 @@ def save_answer(
     An item whose reservation has ended is taken again if a place is left.
 
     Args:
-        image_id: The image, as `ShownItem` names it; None where a kind asks about the item.
+        image_id: The image, as `ShownItem` names it; None if a kind asks about the item.
         value: As the kind's schema says.
         client_id: Made by the browser, one for each answer: the same one again changes nothing.
         seconds: Active time on it.

@@ -108,7 +108,7 @@ def parse_cell(text: str | bytes) -> Any:
     """Return what a cell of JSON says.
 
     Raises:
-        FileError: It is no JSON.
+        FileError: It is not JSON.
 
     Example:
         >>> parse_cell('{"label": 2}')
@@ -128,7 +128,8 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
             own record of the study is taken then.
 
     Raises:
-        AnnotationError: It is not there, holds no study or another one, or is of another version.
+        AnnotationError: It is not there, contains no study or another one, or is of another
+            version.
 
     Example:
         >>> import tempfile

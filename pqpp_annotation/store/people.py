@@ -175,12 +175,12 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
         decision: `accept` uses the votes whatever the rules say, and takes the places back;
             `refuse` uses them no more, gives nothing more out and opens the places; `rules` leaves
             it to the rules again; `stop` gives nothing more out, and `resume` does again; `reopen`
-            opens the places alone; `let-in` lets the next browser hold the id behind a shared
+            opens the places alone; `let-in` lets the next browser contain the id behind a shared
             link; `sign-out` ends all sessions.
         by: The owner's name, for the record.
 
     Raises:
-        AnnotationError: The decision is another, or the person is no annotator.
+        AnnotationError: The decision is another, or the person is not an annotator.
     """
     person = get_person(db, person_id, lock=True)
     if decision not in DECISIONS:

@@ -1,6 +1,6 @@
 """The tables of a study's database; every time is in milliseconds since 1970, UTC.
 
-A database holds one study. An *item* is what a person is shown at once: a prompt with one or
+A database contains one study. An *item* is what a person is shown at once: a prompt with one or
 several images. An *assignment* gives an item to a person, and is the reservation that keeps an item
 from going to more people than the study wants. An *answer* is what a person said of an item, or of
 one of its images; a changed answer stays, no longer `current`.
@@ -139,13 +139,13 @@ class Person(StudyTable):
 
     Attributes:
         name: The pseudonym that exports show.
-        role: `owner`, `control`, `annotator` or `trial`, whose answers are no data.
+        role: `owner`, `control`, `annotator` or `trial`, whose answers are not data.
         outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
         outside_key: Salted hash of the id of the recruiting site, by which the person is found
             again, whatever link it comes by; None without an id.
         browser: Of a person who came by a shared link: hash of what the first browser keeps, which
             alone is let in again; None until one comes.
-        verdict: What the owner decided, `accept` or `refuse`; "" where the rules decide.
+        verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
         reopened: Since when others may do what the person did; None while it takes places.
         stopped: Since when the person is given nothing more; None while there is work.
         message: What the owner says to the person; "" for nothing.
@@ -254,7 +254,7 @@ class Answer(StudyTable):
     """What a person said; never deleted but by withdrawal.
 
     Attributes:
-        item_image_id: The image that it is about; None where it is about the item.
+        item_image_id: The image that it is about; None if it is about the item.
         client_id: Made by the browser; the same answer sent twice is kept once.
         value: As the kind of task says, like {"label": 2}.
         seconds: Active time on it.

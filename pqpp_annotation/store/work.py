@@ -137,7 +137,7 @@ def get_reservation_end(db: Transaction) -> int:
 
 
 def is_free(db: Transaction, person: Person, assignment: Row) -> bool:
-    """Tell whether a person has, or could have, a place at a work item."""
+    """Return whether a person has, or could have, a place at a work item."""
     if person.role == "trial":
         return True
     taken = db.run(_TAKEN, item=assignment.item_id, person=person.id, now=db.now()).scalar_one()
@@ -160,7 +160,7 @@ class TrainingState:
         total: Items in a try.
         right: Answers of this try that were right.
         tries_left: How often it may still be tried, this try included.
-        is_passed: Whether work is given; True where a study has no training.
+        is_passed: Whether work is given; True if a study has no training.
     """
 
     done: int
@@ -348,8 +348,8 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
         after: An assignment: what comes behind it, so that a page can fetch ahead.
 
     Returns:
-        None where nothing more is given, which `next_step` explains, or as many are open as a
-        person can hold.
+        None if nothing more is given, which `next_step` explains, or as many are open as a person
+        can hold.
 
     Raises:
         AnnotationError: The person has not consented, or has withdrawn.
@@ -450,7 +450,7 @@ def next_step(db: Transaction, person_id: int) -> NextStep:
 
 
 def _most_items(db: Transaction, person: Person) -> int | None:
-    """Return how many items a person's sitting has; None where it has no bound."""
+    """Return how many items a person's sitting has; None if it has no bound."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
@@ -487,7 +487,7 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
 
 
 def _choose(db: Transaction, person: Person) -> int | None:
-    """Return the item that a person is given next, None where there is none."""
+    """Return the item that a person is given next, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":

@@ -114,7 +114,7 @@ def make_blind_copy(
 def _in_srgb(image: Image, content: bytes) -> Image:
     """Return an image in sRGB, by the numbers of its profile or else of PNG's gAMA.
 
-    Where nothing can be made of its profile, and where it changes no colour by more than one level,
+    If nothing can be made of its profile, and where it changes no colour by more than one level,
     the image stays as it is.
     """
     from PIL import Image as images
@@ -177,7 +177,7 @@ class Copies:
         return self._folder / shown[:2] / shown
 
     def read(self, shown: str) -> bytes | None:
-        """Return a copy; None where it is not there, or is no longer what it was."""
+        """Return a copy; None if it is not there, or is no longer what it was."""
         try:
             content = self.get_path(shown).read_bytes()
         except OSError:

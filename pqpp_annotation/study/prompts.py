@@ -64,10 +64,10 @@ def read_items(
 
     Args:
         study: Says the kind of task, where the images lie and how control items are drawn.
-        file: The table, as `read_table` takes it, with the columns prompt and image (or that of
+        file: The table, as `read_table` accepts it, with the columns prompt and image (or that of
             `image_column`); model, prompt_id (else it is made of the text), reference, control,
-            training, check (yes or no) and expected (the right answer of these two). Images
-            that are named by their address are fetched first.
+            training, check (yes or no) and expected (the right answer of these two). Images that
+            are named by their address are fetched first.
 
     Yields:
         The items in the table's order, and each distinct image.

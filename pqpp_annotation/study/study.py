@@ -27,7 +27,7 @@ class Control(Options):
 
     Attributes:
         every: One item in so many is a control item, at a random place among them.
-        count: How many prompts are drawn as control items; None where the table marks them.
+        count: How many prompts are drawn as control items; None if the table marks them.
     """
 
     every: int = option(6, "one control item in N", ge=2)
@@ -211,7 +211,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 
     Raises:
-        AnnotationError: There is none, it is no YAML, or a setting is unknown or impossible; one
+        AnnotationError: There is none, it is not YAML, or a setting is unknown or impossible; one
             line that names the file and the setting.
 
     Example:

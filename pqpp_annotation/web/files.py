@@ -20,7 +20,7 @@ from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
 FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
-"""Address to the folder that stands beside the code it serves."""
+"""Address to the folder that is beside the code it serves."""
 
 
 class Scripts(StaticFiles):

@@ -44,7 +44,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 class Guard:
     """Refuses requests of other sites and large bodies; adds the headers; keeps the log.
 
-    The log says the route, never the path: a path may hold a token.
+    The log says the route, never the path: a path may contain a token.
     """
 
     def __init__(self, app: ASGIApp, root_path: str = "") -> None:
@@ -82,7 +82,7 @@ class Guard:
 
 
 def _refusal(scope: Scope) -> ASGIApp | None:
-    """Return the answer to a request that goes no further, None where it may go on."""
+    """Return the answer to a request that goes no further, None if it may go on."""
     if scope["method"] == "GET":
         return None
     headers = Headers(scope=scope)
@@ -121,7 +121,7 @@ _LETTERS = 24
 class Sessions:
     """Makes and reads session cookies, and the names by which pages know images.
 
-    A cookie says nothing but which visit it is; who is signed in by it stands in the database.
+    A cookie says nothing but which visit it is; who is signed in by it is in the database.
 
     Args:
         secret: Signs them; whoever has it can forge a form.
@@ -153,7 +153,7 @@ class Sessions:
         return self._cookie.sign(visit).decode()
 
     def read(self, cookie: str | None) -> str | None:
-        """Return the visit of a cookie, None where it is absent or forged."""
+        """Return the visit of a cookie, None if it is absent or forged."""
         try:
             return self._cookie.unsign(cookie or "").decode()
         except (BadSignature, UnicodeError):

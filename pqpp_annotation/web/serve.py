@@ -47,8 +47,8 @@ def create_app(
         secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
         allows_http: Send sessions unencrypted over a network too. On this machine's own address
             they always may.
-        root_path: What stands before every path, where a proxy serves the study below a prefix,
-            like `/colours`; whether the proxy takes it off or not.
+        root_path: What is before every path, where a proxy serves the study below a prefix, like
+            `/colours`; whether the proxy takes it off or not.
 
     Example:
         >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP

@@ -65,7 +65,7 @@ class PageRequest:
 
     @cached_property
     def session(self) -> str:
-        """The visit that the request belongs to; a fresh one where it has none."""
+        """The visit that the request belongs to; a fresh one if it has none."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(self._cookie)) or sessions.fresh()
 
@@ -91,7 +91,7 @@ class PageRequest:
         """Return the person who asks.
 
         Args:
-            db: What it is to be a part of; by itself where none is given.
+            db: What it is to be a part of; by itself if none is given.
 
         Raises:
             HTTPException: Nobody is signed in, or the session was ended.
@@ -102,7 +102,7 @@ class PageRequest:
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
-        """Return the person who asks, who has consented where that is asked for."""
+        """Return the person who asks, who has consented if that is asked for."""
         person = self.person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
             line = "the consent text comes first; read it and agree"
@@ -158,7 +158,7 @@ class PageRequest:
         self.session, self.signed_in = self.site.sessions.fresh(), None
 
     def browser(self) -> str:
-        """Return what this browser keeps and no other knows; "" where it keeps nothing yet."""
+        """Return what this browser keeps and no other knows; "" if it keeps nothing yet."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
@@ -182,7 +182,7 @@ class PageRequest:
 
     @property
     def is_secure(self) -> bool:
-        """Whether a session is only kept, and sent, where nothing goes unencrypted."""
+        """Whether a session is only kept, and sent, if nothing goes unencrypted."""
         url = self.request.url
         return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
 

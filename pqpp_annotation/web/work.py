@@ -27,7 +27,7 @@ pages = APIRouter()
 class AnswerBody(BaseModel):
     """An answer as the page's script sends it.
 
-    `image` is what the page calls it, None where the answer is about the item.
+    `image` is what the page calls it, None if the answer is about the item.
     """
 
     client_id: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[\w-]+$")]
@@ -55,7 +55,7 @@ def work_page(visit: Here, assignment: int | None = None) -> Response:
 
 
 def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict[str, Any]:
-    """Return what a page knows of an item, None where there is none, and of the way there."""
+    """Return what a page knows of an item, None if there is none, and of the way there."""
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
@@ -217,7 +217,7 @@ class TaskPage:
         }
 
     def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return answers as JSON can hold them: "item" for the one about the item."""
+        """Return answers as JSON can contain them: "item" for the one about the item."""
         return {
             "item" if image is None else self._names[image]: self._kind.to_page(value, self._names)
             for image, value in answers.items()

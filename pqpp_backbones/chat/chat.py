@@ -92,7 +92,7 @@ class Reply:
     """What came back, with the tokens of question and reply where they were told.
 
     Attributes:
-        chances: The probability of each of `Request.answers`; None where they are not told.
+        chances: The probability of each of `Request.answers`; None if they are not told.
         why: Why there is no text in a reply that was paid.
     """
 
@@ -122,7 +122,8 @@ class Chat(abc.ABC):
         """Return the reply to one question; one that a ledger's file has is not asked for again.
 
         Raises:
-            ServiceError: There is none, after all tries, it holds nothing, or the limit is reached.
+            ServiceError: There is none, after all tries, it contains nothing, or the limit is
+                reached.
         """
         ledger, told = self.budget.ledger, dict[str, str]()
         if ledger.path:
@@ -223,7 +224,7 @@ class Budget:
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Note what a call did cost: its tokens by the reply's own count, else by a guess.
 
-        Where nothing was said and no count tells, the most that it may have cost stands.
+        If nothing was said and no count tells, the most that it may have cost stands.
         """
         told = reply.tokens_in, reply.tokens_out
         guessed = _tokens(request), len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN

@@ -51,7 +51,7 @@ class Ledger:
         """Keep other threads and processes out, and know what they have written; not nested.
 
         Raises:
-            ServiceError: The file is no ledger.
+            ServiceError: The file is not a ledger.
         """
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from pqpp_files.options.recipe import build_recipe
 from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
-"""The environment's variable that holds the key; it is in no log, error or file."""
+"""The environment's variable that contains the key; it is in no log, error or file."""
 
 
 class Endpoint(Chat):
@@ -62,7 +62,7 @@ class Endpoint(Chat):
 
 
 def _reply(answers: Sequence[str], completion: Any) -> Reply:
-    """Return what a completion holds, with the reason where it holds nothing."""
+    """Return what a completion holds, with the reason where it contains nothing."""
     choice = (completion["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]

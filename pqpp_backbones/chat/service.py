@@ -33,7 +33,7 @@ class Service:
 
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
-        key_in: The environment's variable that holds the key; it is in no log, error or file.
+        key_in: The environment's variable that contains the key; it is in no log, error or file.
         budget: What may be spent.
         timeout: Seconds that an answer may take as a whole.
         tries: How often something is asked that has no answer.

@@ -1,7 +1,7 @@
 """Things in another colour than theirs, as "a blue banana".
 
 `usual_colours.txt` says which colours a thing has. It was written by hand, from lists of the
-colours that stand before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
+colours that are before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
 animals and foods in WordNet 3.0 (WordNet licence), and mended where judged prompts showed it wrong.
 What comes in any colour, as cars and shirts do, is not there.
 """

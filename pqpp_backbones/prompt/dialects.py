@@ -1,4 +1,4 @@
-"""The dialects that prompts are typed in, and how what is no content is taken away.
+"""The dialects that prompts are typed in, and how what is not content is taken away.
 
 Those of Midjourney (its command, images by address, flags, parts with weights), of web interfaces
 to Stable Diffusion (weights, networks, tags, settings), and markdown. Few prompts need them.
@@ -138,7 +138,7 @@ def cut_addresses(text: str, removed: Removed) -> str:
 
 
 def cut_parts(text: str, removed: Removed) -> str:
-    """Join weighted parts, ``hot dog::2 stand``; drop those with negative weight."""
+    """Join weighted parts, ``hot dog::2 are``; drop those with negative weight."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
         return text
@@ -155,7 +155,7 @@ def cut_weights(text: str, removed: Removed) -> str:
     """Take away marks of weight and schedules; of alternatives the first stays.
 
     Single round brackets are an aside in prose: they stay, unless another mark is there. What is
-    told is each mark with the word that it is at, of more words ``(…:1.3)``.
+    said is each mark with the word that it is at, of more words ``(…:1.3)``.
     """
     marks: list[str] = []
     plain = text
@@ -222,7 +222,7 @@ def _cut_nested(
 
 
 FRAME = (cut_request_body, cut_settings, cut_command, cut_flags)
-"""What takes away what stands around a whole prompt, in order."""
+"""What takes away what is around a whole prompt, in order."""
 SYNTAX = (
     cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
 )  # fmt: skip

@@ -57,8 +57,8 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     """Give each word or phrase that can be left out of a prompt, in order, 64 at most.
 
     A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
-    what links it to what stands before it; a verb with an object gives way to "with", and a place
-    to "and". What would leave nothing is not given, so that a single word has none.
+    what links it to what is before it; a verb with an object gives way to "with", and a place to
+    "and". What would leave nothing is not given, so that a single word has none.
 
     Args:
         content: What was read of a prompt.
@@ -210,7 +210,7 @@ def _thing_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Ed
 def _modifier_cuts(
     content: str, tokens: list[_Token], thing: range
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Give what stands before the word that a thing's name ends in."""
+    """Give what is before the word that a thing's name ends in."""
     article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
     for place in thing[:-1]:
         token = tokens[place]
@@ -237,7 +237,7 @@ def _modifier_cuts(
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
-    """Return a text after some cuts, without the blanks, marks and links that then stand alone."""
+    """Return a text after some cuts, without the blanks, marks and links that then are alone."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
             put = put.capitalize()

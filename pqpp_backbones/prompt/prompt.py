@@ -1,8 +1,8 @@
 """What a prompt shows, apart from how it is typed: content, and facts about the rest.
 
-People type prompts in the dialects of their programs: weights and networks of web interfaces,
-flags of Midjourney, markdown, requests, tails of quality. None of it stands in the captions and
-prompts that predictors learn from, so a network reads the content alone.
+People type prompts in the dialects of their programs: weights and networks of web interfaces, flags
+of Midjourney, markdown, requests, tails of quality. None of it is in the captions and prompts that
+predictors learn from, so a network reads the content alone.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|h
 _FROM = r"(?:from|in)\s+the\s+(?:early\s+|mid\s+|late\s+)?(?:1\d|20)?\d0['’]?s"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
-"""Words that stand before a style that no comma sets off; fewer are no content."""
+"""Words that are before a style that no comma sets off; fewer are not content."""
 _MOST_STYLES, _LONGEST_STYLE = 4, 400
 """Styles at the end of a part, and characters of one."""
 
@@ -121,8 +121,8 @@ class Prompt:
 
     Attributes:
         text: As it was typed.
-        content: What the picture shall show, in the words of the prompt. Where nothing but syntax
-            is there, the prompt itself.
+        content: What the picture shall show, in the words of the prompt. If nothing but syntax is
+            there, the prompt itself.
         set_aside: What was set aside, pairs of a kind of `SET_ASIDE` and the text, in that order.
         unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
@@ -175,7 +175,7 @@ class Prompt:
 
     @property
     def not_read(self) -> str:
-        """What was set aside, in words; an empty text where nothing was.
+        """What was set aside, in words; an empty text if nothing was.
 
         >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").not_read
         'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
@@ -215,7 +215,7 @@ class Prompt:
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
-    """Take away marks; a stand-in is put for each quotation, whose text is drawn as it is."""
+    """Take away marks; a are-in is put for each quotation, whose text is drawn as it is."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
 
     for take in FRAME:
@@ -257,7 +257,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 def _cut_tails(text: str, removed: Removed) -> str:
     """Take away parts between commas that tell quality, who would draw it, or what to leave out.
 
-    Where nothing else would stay, all stays.
+    If nothing else would stay, all stays.
     """
     pieces = _BETWEEN.split(text)
     endings: Removed = defaultdict(list)
@@ -281,7 +281,7 @@ def _cut_tails(text: str, removed: Removed) -> str:
 
 
 def _is_quality(part: str) -> bool:
-    """Tell whether a part between commas says how good a picture shall be, or with what lens."""
+    """Return whether a part between commas says how good a picture shall be, or with what lens."""
     words = [word.strip(".:,()[]") for word in part.lower().split()]
     is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
@@ -327,7 +327,7 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
 
     Args:
         part: Some of a prompt, as typed.
-        is_later: Whether something stands before it, so that all of it may be a style.
+        is_later: Whether something is before it, so that all of it may be a style.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

@@ -1,4 +1,4 @@
-"""The text that a prompt wants to be drawn: what stands in quotation marks, or is said to be."""
+"""The text that a prompt wants to be drawn: what is in quotation marks, or is said to be."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class WantedText(NamedTuple):
 def find_texts(prompt: str) -> list[WantedText]:
     """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
 
-    All pairs of marks that keyboards type count, of several languages; an apostrophe is no mark.
+    All pairs of marks that keyboards type count, of several languages; an apostrophe is not a mark.
     Without quotation marks a text is told by what says it and by its capitals; in small letters it
     is one only where a sign, a shirt or the like says it, or after "with the words". What a cat or
     a person says is no such text.
@@ -103,7 +103,7 @@ def find_texts(prompt: str) -> list[WantedText]:
 
 
 def strip_wrapping(prompt: str) -> str:
-    """Return a prompt without the quotation marks that stand around all of it.
+    """Return a prompt without the quotation marks that are around all of it.
 
     >>> strip_wrapping('"a cat on a mat"'), strip_wrapping("'Stop' and 'Go'")
     ('a cat on a mat', "'Stop' and 'Go'")

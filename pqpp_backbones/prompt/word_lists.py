@@ -1,4 +1,4 @@
-"""Lists of words, which are data and stand in files beside the code that reads them."""
+"""Lists of words, which are data and are in files beside the code that reads them."""
 
 import re
 from collections.abc import Iterable

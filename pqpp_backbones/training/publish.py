@@ -41,8 +41,8 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
         patterns: The names that may be in it; any if None.
 
     Raises:
-        FileError: Nothing can be written there, or it holds something else.
-        PqppError: It holds something.
+        FileError: Nothing can be written there, or it contains something else.
+        PqppError: It contains something.
     """
     check_output_folder(folder, patterns)
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)

@@ -12,7 +12,7 @@ from pqpp_hub.reasons import find_reason
 
 @contextlib.contextmanager
 def reading(dataset: str, remedy: str) -> Iterator[None]:
-    """Say in one line why the block's dataset cannot be loaded; errors of ours pass as they are.
+    """Say in one line why the block's dataset cannot be loaded; errors of pqpp pass as they are.
 
     Example:
         >>> with reading("poems", "check `dataset`"):

@@ -27,7 +27,7 @@ def run_script(
         train: Takes the recipe.
         kind: Class of the recipe.
         about: The script's docstring, examples last.
-        words: What stands behind the script's name.
+        words: What is behind the script's name.
         prog: Its name, for `--help`.
 
     Raises:

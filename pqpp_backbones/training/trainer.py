@@ -51,7 +51,7 @@ class Outcome:
 
 
 def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
-    """Return a recipe's options as `Trainer` takes them.
+    """Return a recipe's options as `Trainer` accepts them.
 
     Raises:
         PqppError: transformers refuses one.
@@ -87,7 +87,7 @@ class PerformanceTrainer(Trainer):
         head: Name of the new part, which may have a learning rate of its own.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
         lengths: Length of each training example, for batches of like length.
-        **options: As `Trainer` takes them.
+        **options: As `Trainer` accepts them.
 
     Raises:
         PqppError: A tracker is unknown or not installed.
@@ -168,7 +168,7 @@ class PerformanceTrainer(Trainer):
         return [{k: v for k, v in log.items() if k not in _TIMES} for log in plain]
 
     def is_stalled(self, state: TrainerState) -> bool:
-        """Tell whether the validation has not got better for too long."""
+        """Return whether the validation has not got better for too long."""
         history, patience = self.evaluations(state), self.recipe.early_stopping_patience
         stalled = len(history) - 1 - _best(history, self.primary) if history else 0
         return 0 < patience <= stalled
@@ -227,7 +227,7 @@ class PerformanceTrainer(Trainer):
         _write(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 
     def floating_point_ops(self, inputs: Any) -> int:
-        """Return 0: inputs that are no tokens have no such estimate."""
+        """Return 0: inputs that are not tokens have no such estimate."""
         return 0
 
 

@@ -1,7 +1,7 @@
 """Writes benchmarks as Parquet with a card: loadable by plain `load_dataset`, without this package.
 
-A folder holds `data/<configuration>/<split>-00000-of-00001.parquet`, `README.md` with the YAML that
-`load_dataset` and the Hub's viewer read, and the Hub's `eval.yaml`.
+A folder contains `data/<configuration>/<split>-00000-of-00001.parquet`, `README.md` with the YAML
+that `load_dataset` and the Hub's viewer read, and the Hub's `eval.yaml`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ def export(
 
     Args:
         configs: Such as `conqa` and `conqa-candidates`; the first one becomes the default.
-        folder: What to write; one that was exported before, and holds nothing else, is replaced as
-            a whole.
+        folder: What to write; one that was exported before, and contains nothing else, is replaced
+            as a whole.
         data_dir: As for `load_dataset`; the files are downloaded if it is left out.
         options: Further options of `load_dataset`, for those configurations that take them.
 
@@ -36,7 +36,7 @@ def export(
         (Configuration, split) to the number of its rows.
 
     Raises:
-        BenchmarkError: If the configurations are of several benchmarks, the folder holds other
+        BenchmarkError: If the configurations are of several benchmarks, the folder contains other
             files, or the data are not as they must be.
     """
     import datasets

@@ -39,12 +39,12 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Give a new folder that takes the place of `folder` when all went well, with the mark in it.
 
     Args:
-        folder: The folder to write. One that was written so before, and holds nothing else, is
+        folder: The folder to write. One that was written so before, and contains nothing else, is
             replaced as a whole.
         inputs: Files that are read for it, which must not lie in it.
 
     Raises:
-        BenchmarkError: It is there, not empty, and was not written so, or holds other files too.
+        BenchmarkError: It is there, not empty, and was not written so, or contains other files too.
     """
     try:
         check_output_folder(folder, inputs=inputs)
@@ -88,7 +88,7 @@ def write_split(
         folder: Where the shards go.
         split: Its name; a dot in it becomes a hyphen in the files' names, where no dot may stand.
         tables: The rows, a table at a time; the schema's metadata are kept.
-        shard_bytes: A new shard begins when the one at hand holds so many bytes.
+        shard_bytes: A new shard begins when the one at hand contains so many bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -115,9 +115,9 @@ def write_split(
 def write_tasks(
     folder: Path, files: Mapping[tuple[str, str], list[Path]], name: str, description: str
 ) -> None:
-    """Write the Hub's `eval.yaml` where there is a target to predict.
+    """Write the Hub's `eval.yaml` if there is a target to predict.
 
-    There is a task for each target of each split, but for those of `train` where there is another
+    There is a task for each target of each split, but for those of `train` if there is another
     split.
 
     Args:
@@ -146,7 +146,7 @@ def write_tasks(
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    r"""Return what the YAML at the head of a folder's card says; nothing where there is none.
+    r"""Return what the YAML at the head of a folder's card says; nothing if there is none.
 
     Raises:
         BenchmarkError: It cannot be read.

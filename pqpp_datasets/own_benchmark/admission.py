@@ -29,8 +29,8 @@ class Annotator:
         reference_share: Of the reference images judged, the share called highly relevant; None if
             none were judged.
         reasons: Why the judgments are not used; empty for an admitted annotator.
-        flag: Why the agreement with the others is odd; empty where it is not. It is no reason
-            unless `exclude="flagged"` makes it one.
+        flag: Why the agreement with the others is odd; empty if it is not. It is no reason unless
+            `exclude="flagged"` makes it one.
     """
 
     name: str

@@ -216,7 +216,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
 
     A task has `data` and several `annotations`, each of one person with results by the name of the
     tag that they come from: a rating, a choice, a number, the better of a pair (left or right) or a
-    ranker. Annotations that were cancelled are left out. In JSON-MIN answers stand between `id` and
+    ranker. Annotations that were cancelled are left out. In JSON-MIN answers are between `id` and
     `annotator`.
     """
     rows: list[dict[str, Any]] = []

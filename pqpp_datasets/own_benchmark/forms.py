@@ -41,7 +41,7 @@ _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""What stands behind `model` and `image` in the roles of a kind."""
+"""What is behind `model` and `image` in the roles of a kind."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
 """The role of an answer to the kind of file that has it."""
 

@@ -53,15 +53,15 @@ class Generation:
     Attributes:
         measure: What the scores are: `hbpp`, `rating`, `score` or `rate`.
         aggregate: The rule that made them, of `AGGREGATES`.
-        limits: The lowest and the highest rating; None where the measure says or nothing does.
-        scores: Model to its score, float64 (prompts,), NaN where no vote counts.
+        limits: The lowest and the highest rating; None if the measure says or nothing does.
+        scores: Model to its score, float64 (prompts,), NaN if no vote counts.
         annotators: Everyone outside the control group.
         labels: Value to how many votes that count have it.
-        agreements: Of each annotator with the others; None where nothing says who voted.
+        agreements: Of each annotator with the others; None if nothing says who voted.
         trust: How far the votes that count agree.
         table: All votes.
         counted: int64, the numbers of the votes that count, image by image.
-        image_scores: float64, the score of each of `table.first`'s images, NaN where none counts.
+        image_scores: float64, the score of each of `table.first`'s images, NaN if none counts.
         notes: What is to be said about the votes, a line each.
     """
 
@@ -140,7 +140,7 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
 
     Raises:
         BenchmarkError: A majority is asked of another scale than PQPP's or of means of votes, or
-            z-scores where nothing says who voted, or anything but the mean of ready scores.
+            z-scores if nothing says who voted, or anything but the mean of ready scores.
     """
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
@@ -188,12 +188,12 @@ def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
     Args:
-        rule: Its name; for `mos` the matrix holds z-scores.
-        matrix: float64 (images, votes), NaN where there is none.
+        rule: Its name; for `mos` the matrix contains z-scores.
+        matrix: float64 (images, votes), NaN if there is none.
         scale: Of the votes.
 
     Returns:
-        float64 (images,), NaN where there is no vote.
+        float64 (images,), NaN if there is no vote.
     """
     from pqpp_metrics.functional import image_relevance
 
@@ -212,7 +212,7 @@ class Retrieval:
     """The result of runs and relevance votes.
 
     Attributes:
-        precision: Model to P@k, float64 (prompts,), NaN where the query has no judgment or no run.
+        precision: Model to P@k, float64 (prompts,), NaN if the query has no judgment or no run.
         reciprocal_rank: Model to RR, likewise.
         relevant: How many images are relevant to each query that was judged.
         results: How many results came.

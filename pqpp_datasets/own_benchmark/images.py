@@ -42,9 +42,9 @@ def add_saved_images(
             whose last part is a file's name.
 
     Returns:
-        The rows, each with lists of images that are decoded when they are read; empty where a
-        prompt has none. Rows that have such columns, or of a benchmark that keeps no images, stay
-        as they are.
+        The rows, each with lists of images that are decoded when they are read; empty if a prompt
+        has none. Rows that have such columns, or of a benchmark that keeps no images, stay as they
+        are.
 
     Raises:
         BenchmarkError: A folder was named, and no images are kept.
@@ -114,10 +114,10 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
     Args:
         source: The folder, or OWNER/REPOSITORY; without the Hub, what is in its cache.
         subset: Its configuration.
-        options: What `load_dataset` takes.
+        options: What `load_dataset` accepts.
 
     Raises:
-        BenchmarkError: The folder holds no data files, or some of different columns, there is no
+        BenchmarkError: The folder contains no data files, or some of different columns, there is no
             such subset or split, or the Hub has no such repository or cannot be reached.
         FileError: Its card, or a link in it, leads out of the folder.
 

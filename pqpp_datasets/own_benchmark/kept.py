@@ -27,8 +27,8 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
     """Return the images that votes were given on; a score is that of the build's rule.
 
     Returns:
-        A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN where no
-        vote counts) and `votes` (how many do).
+        A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN if no vote
+        counts) and `votes` (how many do).
     """
     assert built.generation is not None
     votes, first = built.generation.table, built.generation.table.first
@@ -42,7 +42,7 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
 
 
 def list_compared_images(built: Outcome) -> pd.DataFrame | None:
-    """Return the images that were compared as `list_voted_images`, None where nothing names them.
+    """Return the images that were compared as `list_voted_images`, None if nothing names them.
 
     A score is the share of an image's comparisons that it won, ties half.
     """
@@ -69,7 +69,7 @@ def split_images(
     """Return the images that were judged, split by split, a table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
-    `score` (by the rule of the build, null where no vote counts) and `votes` (those that count).
+    `score` (by the rule of the build, null if no vote counts) and `votes` (those that count).
 
     Args:
         built: The benchmark.
@@ -83,7 +83,7 @@ def split_images(
         BenchmarkError: `images` is none of these.
         BenchmarkError: A file is not there.
         FileError: A name, or a link, leads out of the folder.
-        FileError: A file is no picture.
+        FileError: A file is not a picture.
     """
     if images not in IMAGES:
         raise BenchmarkError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
@@ -106,9 +106,9 @@ def split_images(
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null where nothing
-    says who voted), `value`, `counts` (whether it does), `control` and, where it is known,
-    `seconds`. Those of an image stand in the order of what annotators are called.
+    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if nothing
+    says who voted), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
+    Those of an image are in the order of what annotators are called.
 
     Args:
         built: The benchmark.
@@ -136,9 +136,9 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` where they are known, `annotator` (null where nothing says
-    who chose), `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and
-    `counts`; where it is known, `seconds`.
+    `model_b`, `image_a` and `image_b` where they are known, `annotator` (null if nothing says who
+    chose), `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
+    if it is known, `seconds`.
 
     Args:
         built: The benchmark.

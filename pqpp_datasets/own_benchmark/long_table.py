@@ -116,7 +116,7 @@ class LongTable:
 
         Args:
             role: The column.
-            value_of: The number of a text, None where it is not allowed.
+            value_of: The number of a text, None if it is not allowed.
             allowed: What is, for the error.
         """
         values = [value_of(text) for text in self.rows[role].cat.categories]
@@ -136,7 +136,7 @@ class LongTable:
                 noted.
 
         Raises:
-            BenchmarkError: An id stands twice there, or is not there; names the row.
+            BenchmarkError: An id is twice there, or is not there; names the row.
         """
         # Some write a prompt's row anew for each of its images.
         other.rows = other.rows.drop_duplicates([*other.rows.columns.drop(ROW)], ignore_index=True)

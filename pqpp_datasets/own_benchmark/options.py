@@ -24,7 +24,7 @@ class FileKind:
     """The columns of a kind of file.
 
     Attributes:
-        needed: Those that must be there. Where the texts of prompts stand in another file it is
+        needed: Those that must be there. Where the texts of prompts are in another file it is
             `prompt_id` instead of `prompt`, and where the prompts of images do, `image`.
         optional: Those that may be missing.
         blank: The one whose cells may be empty; `BuildOptions.blank` says what they do.
@@ -76,7 +76,7 @@ class BuildOptions:
         seed: Seed of the split.
         scale: What the labels mean (default: guessed where only one is possible, and said). For
             numbers that choose between two models see
-            `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`; a guess stands in
+            `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`; a guess is in
             `Built.notes`.
         labels: Labels of your own: `labels` (label to value), `positive` and `missing` (lists). A
             YAML file, or label to value as JSON, in place of `scale`; see `read_scale`.
@@ -91,7 +91,7 @@ class BuildOptions:
         annotators: Columns with the votes of an annotator each. The file has a row an image.
         models: Columns with the votes on a model's image each. The file has a row a prompt.
         questions: Columns with the answers to a question each, which become targets of their own.
-            Their labels are on one scale; a question stands behind the model's name.
+            Their labels are on one scale; a question is behind the model's name.
         drop_annotators: Whose votes are left out, by name. In capitals or not.
         model: Of all images, where no column says which made them.
         model_pattern: Finds the model in an image's name, like '^([^_]+)_'. It is a regular

@@ -47,10 +47,10 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
 def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
     """Return the split of each prompt, as `split_by_stratum` deals them out by source.
 
-    A prompt goes by the user's own id, else by source and text: an id that is made here counts
-    the rows of a file, whose order must not move a prompt. Prompts of one text, however it is
-    typed, are dealt out as one, by the first of their sources and ids: "A dog." and "a dog"
-    never stand in two splits. A prompt without a text is in none, the empty text.
+    A prompt goes by the user's own id, else by source and text: an id that is made here counts the
+    rows of a file, whose order must not move a prompt. Prompts of one text, however it is typed,
+    are dealt out as one, by the first of their sources and ids: "A dog." and "a dog" never be in
+    two splits. A prompt without a text is in none, the empty text.
     """
     known = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
     keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
@@ -70,7 +70,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     stands for its text's only source in any of the files.
 
     Args:
-        tables: With `prompt`, and `source`, `prompt_id`, `category` where there are any.
+        tables: With `prompt`, and `source`, `prompt_id`, `category` if there are any.
         same_text: Whether prompts of one text and source that have ids of their own are prompts of
             their own; they come to one split. Otherwise they are refused.
 
@@ -80,7 +80,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 
     Returns:
         A row a prompt, in the order in which the files bring them: its `source`, `prompt`, and the
-        `prompt_id` and `category` that the files give, empty where they give none.
+        `prompt_id` and `category` that the files give, empty if they give none.
 
     Example:
         >>> import pandas as pd

@@ -111,7 +111,7 @@ class Extras:
         return [places[digest] for digest in digests]
 
     def bibtex(self) -> str:
-        """Return the citation, empty where there is none."""
+        """Return the citation, empty if there is none."""
         if self.citation is None:
             return ""
         with explain(f"{self.citation}: not readable", "name a file", BenchmarkError):

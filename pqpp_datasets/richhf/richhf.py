@@ -4,9 +4,9 @@ Source: "Rich Human Feedback for Text-to-Image Generation", section 3; files at
 github.com/google-research-datasets/richhf-18k.
 
 The records call `plausibility` `artifact_score` and `alignment` `misalignment_score`; all scores
-are better when higher. A token's label is 0 where it is misaligned and 1 where it is aligned.
-A few records have not as many labels as their prompt has tokens; they are kept, `labels_match` says
-so. Prompts and images are Pick-a-Pic's, joined by uid: the Parquet files of the Hub dataset
+are better when higher. A token's label is 0 if it is misaligned and 1 if it is aligned. A few
+records have not as many labels as their prompt has tokens; they are kept, `labels_match` says so.
+Prompts and images are Pick-a-Pic's, joined by uid: the Parquet files of the Hub dataset
 `yuvalkirstain/pickapic_v1` (or `..._no_images`), where a row is a prompt `caption` and two images
 with `image_0_uid`, `jpg_0`, `image_1_uid`, `jpg_1`.
 """
@@ -85,7 +85,7 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa.Table]:
     """Read a split, 250 records a table.
 
-    `pickapic_dir` adds the prompt, its tokens and the image, all null where the copy lacks the uid.
+    `pickapic_dir` adds the prompt, its tokens and the image, all null if the copy has no the uid.
 
     Raises:
         BenchmarkError: The file is missing, damaged or foreign; names record and offset.

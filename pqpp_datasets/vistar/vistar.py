@@ -1,17 +1,16 @@
 """VISTAR: structured prompts for roles and angles, with a questionnaire for the abstract angles.
 
 Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", sections
-3.2 and 3.4. No file of it is published. A folder of one's own holds `core.txt` and `hard.txt`, a
-structured prompt a line, and beside each, where there are questionnaires,
-`core_questionnaires.jsonl` and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n,
-"questionnaire": {...}}`, where n counts the prompts from 0. `questionnaire.schema.json` is the
-questionnaire's form.
+3.2 and 3.4. No file of it is published. A folder of one's own contains `core.txt` and `hard.txt`, a
+structured prompt a line, and beside each, if there are questionnaires, `core_questionnaires.jsonl`
+and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n, "questionnaire": {...}}`, where n
+counts the prompts from 0. `questionnaire.schema.json` is the questionnaire's form.
 
 The structured prompt language: a prompt is ``[role|angle]``, the text that the generator sees, and
 optional ``{key="value"}`` pairs. The paper speaks of an EBNF and prints none, so what it leaves
-open is ours: the text holds no braces; several pairs stand in braces each or in one pair of braces
+open is ours: the text contains no braces; several pairs are in braces each or in one pair of braces
 with commas between; in a value a quote and a backslash are written with a backslash before them;
-blanks may stand between all parts.
+blanks may be between all parts.
 """
 
 import functools
@@ -188,7 +187,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
     """Refuse a questionnaire that is not as it must be.
 
     Beyond the schema: the level weights sum to 1, the question weights sum to 1 in each level (both
-    to 1e-6), and a node stands once in its level.
+    to 1e-6), and a node is once in its level.
 
     Raises:
         BenchmarkError: Names the place in the questionnaire.

@@ -14,7 +14,7 @@ from pqpp_files.foreign.images import open_image
 from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
-"""The environment's variable that holds the key; it is in no log, error or file."""
+"""The environment's variable that contains the key; it is in no log, error or file."""
 
 
 class EndpointGenerator(Generator):
@@ -22,7 +22,7 @@ class EndpointGenerator(Generator):
 
     The seed is sent. An endpoint that refuses it by name is asked without, and the image's JSON
     says so: such an image cannot be made again. A prompt that its rules refuse has no image, nor
-    has one whose answer, which is paid, holds none.
+    has one whose answer, which is paid, contains none.
 
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.

@@ -50,9 +50,9 @@ class GeneratedImage:
     """A generated image with its metadata.
 
     Attributes:
-        image: A PIL image; None where there is none.
-        flagged: What a safety checker said; None where there is none.
-        info: What else stands in its JSON file; a `seed` replaces the one that was asked for.
+        image: A PIL image; None if there is none.
+        flagged: What a safety checker said; None if there is none.
+        info: What else is in its JSON file; a `seed` replaces the one that was asked for.
     """
 
     image: Image | None
@@ -66,7 +66,7 @@ class Generator:
     Attributes:
         name: Of the model, for the names of files and the column `model`.
         settings: What an image depends on besides prompt and seed, for its JSON file.
-        budget: What images may cost, a call each; None where they cost nothing.
+        budget: What images may cost, a call each; None if they cost nothing.
     """
 
     name: str

@@ -87,8 +87,8 @@ def generate(
         progress: Whether a bar is shown.
 
     Raises:
-        EngineError: An id or the model's name cannot be a file's name, an id stands twice, or
-            the folder holds images of this model that were made otherwise.
+        EngineError: An id or the model's name cannot be a file's name, an id is twice, or the
+            folder contains images of this model that were made otherwise.
         ServiceError: The images would cost more than is allowed; nothing was asked.
     """
     from tqdm import tqdm
@@ -296,7 +296,7 @@ class GenerateShard:
 
     Returns:
         `file_name` below `images`, `prompt_id`, `prompt`, `model`, `index`, `seed`, `flagged`,
-        `sha256` and `error`: why there is no image of a prompt that is no text, or that the
+        `sha256` and `error`: why there is no image of a prompt that is not text, or that the
         generator refuses while it makes others.
 
     Example:
@@ -371,7 +371,7 @@ class GenerateShard:
         return pa.Table.from_pylist(rows, schema)
 
     def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Make images in their order; where none at all can be made, it is no fault of a prompt."""
+        """Make images in their order; if none at all can be made, it is not a fault of a prompt."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))

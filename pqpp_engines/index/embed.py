@@ -30,14 +30,14 @@ class EmbedShard:
     """A job of `pqpp_files.shards`: the rows that came, with an embedding of a text or an image.
 
     Args:
-        model: What `ImageTextEncoder` takes; it is loaded when the first shard comes.
+        model: What `ImageTextEncoder` accepts; it is loaded when the first shard comes.
         column: The texts, or with `image_dir` the images' paths in it.
         image_dir: The folder of the images; texts are embedded if left out.
         revision: Of the model.
         batch_size: How many at once, on a GPU.
 
     Returns:
-        All columns that came, `embedding`, lists of float32, null where there is none, and `error`:
+        All columns that came, `embedding`, lists of float32, null if there is none, and `error`:
         why. A column that came and has the name of a new one is refused.
 
     Raises:
@@ -95,7 +95,7 @@ class EmbedShard:
 
 
 def has_embeddings(folder: str | Path) -> bool:
-    """Tell whether a folder is the output of a job of shards.
+    """Return whether a folder is the output of a job of shards.
 
     Example:
         >>> has_embeddings("no such folder")
@@ -150,7 +150,7 @@ def embed_folder(
     """Return the embeddings of a folder's images, and their paths in it as ids.
 
     Raises:
-        EngineError: It holds no image.
+        EngineError: It contains no image.
     """
     from tqdm import tqdm
 
@@ -167,7 +167,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     """Return embeddings of items, memory-mapped, and their ids, one a line of a file.
 
     Raises:
-        EngineError: They are no floats of shape (items, size) or (items, vectors of each, size).
+        EngineError: They are not floats of shape (items, size) or (items, vectors of each, size).
     """
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
@@ -184,7 +184,7 @@ def load_queries(path: str, count: int) -> Any:
     """Return the embeddings of so many queries, memory-mapped.
 
     Raises:
-        EngineError: They are no table of numbers, or of other queries.
+        EngineError: They are not a table of numbers, or of other queries.
     """
     vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:

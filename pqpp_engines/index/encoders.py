@@ -114,7 +114,7 @@ class ImageTextEncoder:
         return self._embed_batches(texts, self._text_features, batch_size)
 
     def images(self, images: Iterable[Any], batch_size: int = 64) -> Floats:
-        """Return an embedding for each image: paths, PIL images or what else `open_image` takes.
+        """Return an embedding for each image: paths, PIL images or what else `open_image` accepts.
 
         Returns:
             float32 (images, size), not normalised; of BLIP-2 (images, vectors of each, size).

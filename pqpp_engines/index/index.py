@@ -1,7 +1,7 @@
 """An index of faiss over a collection, in a folder: built, searched, added to, merged.
 
-The folder holds faiss's own index, an Arrow table of ids, what both are (`index.json`) and a card.
-Vectors have length 1 and are kept in 16 bits; a factory other than `Flat` stands before them, and
+The folder contains faiss's own index, an Arrow table of ids, what both are (`index.json`) and a
+card. Vectors have length 1 and are kept in 16 bits; a factory other than `Flat` is before them, and
 what it finds is ranked anew by them. An item has one vector, or several (BLIP-2 gives 32 for an
 image); its best one counts.
 """
@@ -51,7 +51,7 @@ class Index:
         config: Model and revision that the vectors come from, size, factory, recall and so on.
 
     Raises:
-        EngineError: The folder holds no whole index; one line.
+        EngineError: The folder contains no whole index; one line.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -267,8 +267,8 @@ def _random_vectors(embeddings: Any, limit: int, seed: int) -> Floats:
 def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     """Set how much of an index a search looks at; return the recall@10 and that number.
 
-    A text is no member of a collection of images: CLIP's cosine of a caption and its image is about
-    .3. The sample gets as much noise, as otherwise too few cells were looked at.
+    A text is not a member of a collection of images: CLIP's cosine of a caption and its image is
+    about .3. The sample gets as much noise, as otherwise too few cells were looked at.
     """
     import faiss
 

@@ -2,7 +2,7 @@
 
 Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is taken of which a
 caption is over a threshold of cosine with the query, by a sentence encoder; of a query with over
-1,000 such images those ranked lower stay only if their captions hold all of its words; 2,000 at
+1,000 such images those ranked lower stay only if their captions contain all of its words; 2,000 at
 most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP's images becomes a
 candidate as in the paper, about .1 %.
 """
@@ -50,14 +50,14 @@ def preliminary_relevance(
 
     Args:
         queries: Texts.
-        images: The image of each caption; an image with several captions stands several times.
+        images: The image of each caption; an image with several captions is several times.
         captions: Texts.
         embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
             the share of a query's content words that the captions of an image hold together.
         threshold: Cosine, or share of a prompt's words, to reach (default: .7, .5). A cosine must
             be above it.
         limit: Images of a prompt.
-        refined_from: Rank behind which captions must hold all words of the prompt. All content
+        refined_from: Rank behind which captions must contain all words of the prompt. All content
             words, the captions of an image together.
 
     Returns:
@@ -102,7 +102,7 @@ def preliminary_relevance(
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words that name something, all words where none does."""
+    """Return the words that name something, all words if none does."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
 

@@ -19,7 +19,7 @@ from pqpp_files.shards import ERROR, cell_texts
 CANDIDATES = 128
 """How many candidates of each query are ranked anew, as in ConQA's paper."""
 EMBEDDING = "embedding"
-"""The column of a shard that holds queries' embeddings, where they are not to be made."""
+"""The column of a shard that contains queries' embeddings, where they are not to be made."""
 QUERY_IDS = ("query_id", "prompt_id")
 """Columns that may name queries."""
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
@@ -159,7 +159,7 @@ class Retriever:
                 their embeddings in `embedding`.
 
         Returns:
-            The columns of a run and `error`: a query that is no text, or whose embedding is none,
+            The columns of a run and `error`: a query that is not text, or whose embedding is none,
             has one row without an image that says so.
         """
         texts, faults = cell_texts(table, self.column, "query", "name the column of queries")
@@ -216,7 +216,7 @@ def rerank(
         encoder: A model that can match, as BLIP-2.
         texts: The queries.
         indices: Candidates of each query, best first, int64 (queries, candidates).
-        image_at: From a place to its image, as `open_image` takes it.
+        image_at: From a place to its image, as `open_image` accepts it.
         batch_size: Texts at once, on a GPU.
         shown: What the images pass through, as a bar of progress.
 

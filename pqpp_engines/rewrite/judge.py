@@ -38,7 +38,7 @@ from pqpp_models.text.reading.words import WORD_LISTS, to_words
 _LIKENESS = Path(__file__).with_name("likeness.json")
 _read = cache(read_json)
 UNCONFIRMED = "not confirmed: no entailment model"
-"""The reason where nothing speaks against a rewrite, and nothing can accept it."""
+"""The reason if nothing speaks against a rewrite, and nothing can accept it."""
 
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
@@ -65,8 +65,8 @@ class RewriteVerdict(NamedTuple):
         in_order: Probability that its words are in an English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
-        beside: The gain of `mean_hbpp`, or of `alignment` where `mean_hbpp` is judged by; None
-            where the predictor has no such target.
+        beside: The gain of `mean_hbpp`, or of `alignment` where `mean_hbpp` is judged by; None if
+            the predictor has no such target.
         entailment: The probability that it entails the original or is entailed by it, whichever is
             less; None without such a model.
     """
@@ -236,7 +236,7 @@ class Judge:
     def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
         """Return the deviation of each gain as far as it is no chance in votes and images.
 
-        Where nothing was measured all of it counts.
+        If nothing was measured all of it counts.
         """
         known, target = self.predictor.name, self.target
         most = float(shared_error(known, target, 1.0)) if self._is_own_space else 0.0
@@ -253,7 +253,7 @@ class Entailment:
         name: Its folder or OWNER/NAME, trained on pairs as those of MNLI.
 
     Raises:
-        ModelError: It cannot be had, or is no classifier.
+        ModelError: It cannot be had, or is not a classifier.
         EngineError: None of its labels is entailment.
     """
 
@@ -290,7 +290,7 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
         cosines: Of two prompts each, any shape.
 
     Returns:
-        From 0 to 1, of the same shape. 0 where nothing was measured, for another predictor, another
+        From 0 to 1, of the same shape. 0 if nothing was measured, for another predictor, another
         target or prompts that are less alike: errors are taken for independent there.
 
     Example:

@@ -1,10 +1,10 @@
-"""Whether the words of a prompt stand in an English order, or in a heap.
+"""Whether the words of a prompt are in an English order, or in a heap.
 
 A predictor reads which words are there, and so does a model of entailment (McCoy, Pavlick and
 Linzen, "Right for the Wrong Reasons", 2019): word salad is predicted to do as well as a phrase. So
-neighbours are looked at: how much more often two kinds of words stand side by side in captions than
-by chance. Kinds are each function word, and the endings of all others. `order.json` holds how often
-kinds of words follow each other in PQPP's train captions, and no words that name anything.
+neighbours are looked at: how much more often two kinds of words are side by side in captions than
+by chance. Kinds are each function word, and the endings of all others. `order.json` contains how
+often kinds of words follow each other in PQPP's train captions, and no words that name anything.
 """
 
 import math
@@ -41,7 +41,7 @@ def in_order(text: str) -> float:
 
 
 def together(text: str) -> float:
-    """Return the mean log of how much more often neighbours stand together than by chance.
+    """Return the mean log of how much more often neighbours are together than by chance.
 
     Example:
         >>> together("a dog") > 0 > together("dog a")

@@ -58,7 +58,7 @@ class Writer:
         self.chat.plan(self._request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
-        """Return the rewrites of a prompt, each once; none where it is refused or no reply is read.
+        """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
 
         Raises:
             ServiceError: There is no reply, or the limit is reached.

@@ -1,4 +1,4 @@
-"""What a router chooses among, by which rule, and what of it may stand in `router.json`.
+"""What a router chooses among, by which rule, and what of it may be in `router.json`.
 
 A file that others made says only what a router can be.
 """
@@ -52,7 +52,7 @@ class Rule:
         budget: Most that an answer may cost in the mean.
         share: Of two routes, the share of the dearer one. Of the prompts.
         floor: Least quality, by the lower bound. In units of utility: the cheapest route whose
-            bound reaches it, or that with the highest bound where none does.
+            bound reaches it, or that with the highest bound if none does.
         confidence: Of the lower bounds, one-sided (default: 0.9 with a floor, else 0.5). .5 is the
             prediction itself. A floor is a promise; with a budget or a share bounds of like width
             cancel.
@@ -254,8 +254,8 @@ class Account:
     ) -> NDArray[np.int64]:
         """Return the number of the route of each prompt, int64 (prompts,), and enter the costs.
 
-        The price stands where it keeps to the rule; else the nearest one does that keeps to it, so
-        that the prompts that gain least by a change are those that change.
+        The price is where it keeps to the rule; else the nearest one does that keeps to it, so that
+        the prompts that gain least by a change are those that change.
 
         Args:
             worth: As for `pqpp_engines.route.routes.choose`, like the others.
@@ -319,7 +319,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """Return what a router's file tells, checked.
 
     Raises:
-        EngineError: It is no router's, or something in it cannot be; one line names it.
+        EngineError: It is not a router's, or something in it cannot be; one line names it.
 
     Example:
         >>> import tempfile

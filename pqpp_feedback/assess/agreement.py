@@ -40,10 +40,10 @@ class HumanAnswers(dict[tuple[str, ...], bool]):
 def read_people(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
-    The answer stands in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an
-    empty one counts for nothing. The image is told by `image`, or by `prompt_id` and `model` (or
-    `generator`). Of several answers on one image the more frequent counts, and none if they are
-    as many.
+    The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an empty
+    one counts for nothing. The image is told by `image`, or by `prompt_id` and `model` (or
+    `generator`). Of several answers on one image the more frequent counts, and none if they are as
+    many.
 
     Raises:
         FeedbackError: An answer is none of these, or there is none at all.
@@ -104,7 +104,7 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
     Returns:
         `n`; `people` and `automated`, each a rate and the ends of Wilson's interval of 95 %;
         `bias`, the automated rate less people's; `accuracy`, Cohen's `kappa`, and the F1 of both
-        classes, which is 0 where a class occurs on neither side.
+        classes, which is 0 if a class occurs on neither side.
 
     Example:
         >>> figures = agreement([True, True, False, False], [True, False, False, False])
@@ -130,7 +130,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
 
     Args:
         rows: With `verdict`, of the assessor, and `people`, people's answer.
-        by: The columns that a group has in common; they stand before the figures.
+        by: The columns that a group has in common; they are before the figures.
 
     Example:
         >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
@@ -216,7 +216,7 @@ def resample_means(
         seed: The same one draws the same prompts.
 
     Returns:
-        (times, models); NaN where a draw holds nothing of a model.
+        (times, models); NaN if a draw contains nothing of a model.
 
     Example:
         >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
@@ -326,7 +326,7 @@ def _get_score(row: Row) -> float | None:
 
 
 def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
-    """Return the figures of verdicts where there are some, and the rank correlation of scores."""
+    """Return the figures of verdicts if there are some, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
     figures = agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)

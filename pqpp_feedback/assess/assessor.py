@@ -24,9 +24,9 @@ class Verdict:
     """What an assessor says of an image.
 
     Attributes:
-        verdict: Whether the image shows what was asked for; None where that cannot be told, or
-            where the assessor gives scores alone.
-        score: The higher the better, in the assessor's own range; None where there is none.
+        verdict: Whether the image shows what was asked for; None if that cannot be told, or where
+            the assessor gives scores alone.
+        score: The higher the better, in the assessor's own range; None if there is none.
         reason: Why, in words.
     """
 
@@ -129,7 +129,7 @@ def evidence_text(evidence: Any) -> str:
     """Return evidence as JSON in one spelling: sorted keys, six digits after the point.
 
     Raises:
-        FeedbackError: It holds what JSON does not.
+        FeedbackError: It contains what JSON does not.
 
     Example:
         >>> evidence_text({"b": np.float32(0.1), "a": (True, None)})

@@ -53,7 +53,7 @@ def verdict_gallery(
         title: Of the page.
 
     Raises:
-        FeedbackError: There is no row, its evidence is no assessor's, or no image is there.
+        FeedbackError: There is no row, its evidence is not an assessor's, or no image is there.
 
     Example:
         >>> import tempfile
@@ -143,7 +143,7 @@ def to_word(verdict: bool | None) -> str:
 
 
 def find_boxes(evidence: Any) -> list[dict[str, Any]]:
-    """Return the boxes in evidence, wherever they stand in it, at most 60.
+    """Return the boxes in evidence, wherever they are in it, at most 60.
 
     A box is an object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
     `label`, `name` or `text`; those without a score count as sure.
@@ -183,7 +183,7 @@ def _heatmaps(evidence: Row) -> list[dict[str, str]]:
 
 
 def _source(path: Path | None, page: Path, embedded: bool) -> str | None:
-    """Return the address of an image for the page; None where there is none."""
+    """Return the address of an image for the page; None if there is none."""
     if path is None:
         return None
     if not embedded:

@@ -25,12 +25,12 @@ class Picture:
 
     Attributes:
         path: The file.
-        prompt: The text; empty where there is none.
+        prompt: The text; empty if there is none.
         image_id: The file's path below the folder of images, with `/`.
-        prompt_id: Of the prompt; empty where it has none.
-        generator: The model that made the image; empty where it is not told.
+        prompt_id: Of the prompt; empty if it has none.
+        generator: The model that made the image; empty if it is not told.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, in words; empty where it can.
+        problem: Why it cannot be assessed, in words; empty if it can.
         content: The file's bytes, where they are in memory and the file need not be read.
     """
 
@@ -52,7 +52,7 @@ def find_pictures(
     Images lie as `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
     `prompt_id`, `model` and further columns (the form of the imagefolder builder); or a text file
-    of an image's name beside it holds its prompt. What the folder says of a prompt wins over
+    of an image's name beside it contains its prompt. What the folder says of a prompt wins over
     `prompts`.
 
     Args:
@@ -64,7 +64,7 @@ def find_pictures(
 
     Raises:
         FeedbackError: There is no such folder, no image in it, a listed image is not there, or a
-            prompt's id stands twice.
+            prompt's id is twice.
         FileError: The table of the folder cannot be read.
 
     Example:
@@ -124,10 +124,10 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
     r"""Give the rows of a table of prompts, with `prompt` and `prompt_id`.
 
     Args:
-        column: Which of its columns holds the prompts.
+        column: Which of its columns contains the prompts.
 
     Raises:
-        FileError: The table cannot be read, or a prompt is no text.
+        FileError: The table cannot be read, or a prompt is not text.
 
     Example:
         >>> import tempfile
@@ -155,7 +155,7 @@ def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[d
 
 
 def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
-    """Find the images of one prompt alone, so that a folder may hold any number of others.
+    """Find the images of one prompt alone, so that a folder may contain any number of others.
 
     Args:
         image_dir: Where they lie as `{prompt_id}/{model}_{i}.png`, also below `images/`; what a
@@ -163,7 +163,7 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         prompt: A row with `prompt`, `prompt_id`, which can be a folder's name, and further columns.
 
     Returns:
-        The pictures, in the order of their names; none where there is no image.
+        The pictures, in the order of their names; none if there is no image.
 
     Raises:
         FeedbackError: There is no such folder of images.

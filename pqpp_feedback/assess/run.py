@@ -43,7 +43,7 @@ class Ran:
 
     Attributes:
         images: How many this process looked at; the others were there from an earlier run.
-        rows: How many were written; 0 where parts are still missing.
+        rows: How many were written; 0 if parts are still missing.
         missing: Parts that other processes, or the next run, have to make.
         seconds: How long looking and scoring took.
         perceived: Role of a model to its seconds.
@@ -92,7 +92,7 @@ def assess(
         replace: Whether other assessors' verdicts in the table may be replaced.
 
     Raises:
-        FeedbackError: The table holds other assessors' verdicts.
+        FeedbackError: The table contains other assessors' verdicts.
         ServiceError: It would cost more than is allowed.
         OSError: The table or its parts cannot be written.
 

@@ -50,7 +50,7 @@ _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
 def to_list(value: Any, between: str = ";|") -> list[str]:
-    r"""Convert a list, or a text that holds one, to a list of texts.
+    r"""Convert a list, or a text that contains one, to a list of texts.
 
     Args:
         value: A list; a list as Python, JSON or numpy write it, which is what `datasets` and

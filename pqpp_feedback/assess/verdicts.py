@@ -36,7 +36,7 @@ def verdict_row(
     Args:
         picture: The image.
         assessor: Who assessed it.
-        evidence: As JSON; None where there is none.
+        evidence: As JSON; None if there is none.
         verdict: What it says.
 
     Example:
@@ -140,7 +140,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     """Give the rows of a table that `pqpp assess` wrote, some thousand in memory at a time.
 
     Raises:
-        FileError: There is no such file, or it is no Parquet.
+        FileError: There is no such file, or it is not Parquet.
         FeedbackError: It is no such table.
 
     Example:
@@ -177,7 +177,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
         assessors: Their models are not asked, and need not be loaded; the rows keep theirs.
 
     Raises:
-        FeedbackError: Evidence is no JSON object, or not what the assessor saw.
+        FeedbackError: Evidence is not a JSON object, or not what the assessor saw.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -198,7 +198,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
 
 @contextlib.contextmanager
 def reading_evidence(row: Row) -> Iterator[None]:
-    """Raise a `FeedbackError` for whatever is raised where evidence is no assessor's."""
+    """Raise a `FeedbackError` for whatever is raised where evidence is not an assessor's."""
     try:
         yield
     except FeedbackError:
@@ -210,7 +210,7 @@ def reading_evidence(row: Row) -> Iterator[None]:
 
 
 def read_evidence(row: Row) -> dict[str, Any]:
-    """Return the evidence of a row, nothing where it has none.
+    """Return the evidence of a row, nothing if it has none.
 
     Example:
         >>> read_evidence({"evidence": '{"red": 0.5}'})

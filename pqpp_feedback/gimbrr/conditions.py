@@ -25,7 +25,7 @@ class Task:
     Attributes:
         task: Its task.
         objects: The names in `representations`, in order.
-        label: `task_specific_label`: counts, or what shall be absent; empty where there is none.
+        label: `task_specific_label`: counts, or what shall be absent; empty if there is none.
         is_automatic: Whether the directory says that the prompt can be assessed automatically.
     """
 
@@ -62,9 +62,9 @@ class Condition:
     """One thing that must hold.
 
     Attributes:
-        kind: One of `EYE_OF`: the image shows an object, lacks it, or has so many of it.
+        kind: One of `EYE_OF`: the image shows an object, has no it, or has so many of it.
         name: Of the object.
-        beside: Other objects of the prompt, which are no rivals of this one.
+        beside: Other objects of the prompt, which are not rivals of this one.
         count: How many, of `counts`.
 
     Example:
@@ -95,7 +95,7 @@ def expect_shown(task: Task) -> list[Condition]:
 
 
 def expect_not(task: Task) -> list[Condition]:
-    """Return that the objects are shown and the label's is not; they are no rivals of it.
+    """Return that the objects are shown and the label's is not; they are not rivals of it.
 
     Raises:
         FeedbackError: Nothing is to be absent.

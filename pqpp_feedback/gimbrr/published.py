@@ -58,7 +58,7 @@ class Boxes:
         return self._clip["scale"]
 
     def lacking(self, conditions: Conditions) -> str:
-        """Return why conditions cannot be judged by this evidence; empty where they can."""
+        """Return why conditions cannot be judged by this evidence; empty if they can."""
         for condition in conditions:
             eye = EYE_OF[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:

@@ -35,7 +35,7 @@ def bench_richhf(
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         limit: Only the first rows.
         batch_size: Images at once.
-        with_published: Whether the published figures stand beside.
+        with_published: Whether the published figures are beside.
 
     Returns:
         The paper's four tables, and what their rows come from.
@@ -120,7 +120,7 @@ class Truth:
         scores: `(images, 4)`.
         implausibility: `(images, side, side)`.
         misalignment: `(images, side, side)`.
-        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned; None where their
+        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned; None if their
             number does not fit the prompt.
     """
 

@@ -54,10 +54,10 @@ def read_weights(path: str | Path) -> StateDict:
     """Read a checkpoint of weights; nothing in it is executed.
 
     Args:
-        path: A safetensors file, or a file of `torch.save` that holds tensors only.
+        path: A safetensors file, or a file of `torch.save` that contains tensors only.
 
     Raises:
-        ModelError: The file is missing, damaged, or holds other things than tensors.
+        ModelError: The file is missing, damaged, or contains other things than tensors.
     """
     path = Path(path)
     try:

@@ -69,12 +69,12 @@ def load_split(
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
-    """Tell whether a split of RichHF is read from the published files, to the byte.
+    """Return whether a split of RichHF is read from the published files, to the byte.
 
     Args:
-        split: As `load_dataset` takes it.
-        data_dir: The folder of the TFRecord files, or None where `PQPP_DATA_DIR` or a download
-            stands for it.
+        split: As `load_dataset` accepts it.
+        data_dir: The folder of the TFRecord files, or None if `PQPP_DATA_DIR` or a download stands
+            for it.
 
     Raises:
         BenchmarkError: One of the folders is not there.

@@ -134,7 +134,7 @@ class FeedbackModel:
             card: Its text; that of the older model stays if left out.
 
         Raises:
-            FileError: The folder holds other things.
+            FileError: The folder contains other things.
         """
         folder = expand(folder)
         with atomic_folder(folder, RAHF_FILES) as beside:

@@ -287,9 +287,9 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             attention_mask: Of the shape of `input_ids`.
             task_ids: `(batch, tasks)`, indices of `outputs.TASK_STRINGS`, in the augmented-prompt
                 variant; all seven in order if left out.
-            heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN where there is none.
-            score_labels: `(batch, 4)` in 0 .. 1, NaN where there is none.
-            labels: `(batch, length)`, the rewritten prompt's tokens, -100 where nothing counts.
+            heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN if there is none.
+            score_labels: `(batch, 4)` in 0 .. 1, NaN if there is none.
+            labels: `(batch, length)`, the rewritten prompt's tokens, -100 if nothing counts.
 
         A tuple of what there is, where `return_dict=False` comes or the configuration says so.
 
@@ -403,10 +403,10 @@ def _scatter(head, features, row, task, batch: int, first: int, last: int) -> to
 def squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error where both sides have a value; 0 where they never have.
+    """Return the mean squared error where both sides have a value; 0 if they never have.
 
     Args:
-        predicted: `(batch, outputs, ...)`; NaN where there is no value.
+        predicted: `(batch, outputs, ...)`; NaN if there is no value.
         labels: Of the same shape.
         weights: One an output; all weigh the same if left out.
 
@@ -429,7 +429,7 @@ def squared_error(
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the cross-entropy a token that counts; 0 where none does."""
+    """Return the cross-entropy a token that counts; 0 if none does."""
     total = functional.cross_entropy(
         logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
     )
@@ -440,8 +440,8 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """Load a pretrained image tower and a pretrained T5.
 
     Args:
-        vision: What `AutoModel.from_pretrained` takes, of an image tower.
-        text: What `AutoModelForSeq2SeqLM.from_pretrained` takes, of a T5.
+        vision: What `AutoModel.from_pretrained` accepts, of an image tower.
+        text: What `AutoModelForSeq2SeqLM.from_pretrained` accepts, of a T5.
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)

@@ -78,7 +78,7 @@ class RahfProcessor(ProcessorMixin):
         return 1 + max(len(self._encode(task)) for task in TASK_STRINGS)
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
-        """Return the tokens that the decoder is to write; a label is 0 where a word is misaligned.
+        """Return the tokens that the decoder is to write; a label is 0 if a word is misaligned.
 
         Raises:
             FeedbackError: There are not as many labels as words.
@@ -141,7 +141,7 @@ class RahfProcessor(ProcessorMixin):
         return BatchFeature(features)
 
     def pixels(self, images: Sequence[Any]) -> Any:
-        """Return images, whatever `open_image` takes, as `pixel_values`."""
+        """Return images, whatever `open_image` accepts, as `pixel_values`."""
         opened = [open_image(image) for image in images]
         return self.image_processor(opened, return_tensors="pt")["pixel_values"]
 

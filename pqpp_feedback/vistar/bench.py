@@ -50,7 +50,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
     `generator` or `model`; `prompt_id`.
 
     Raises:
-        FileError: The file cannot be read or lacks a column.
+        FileError: The file cannot be read or has no a column.
         FeedbackError: No row has a score.
 
     Example:
@@ -92,7 +92,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
     answer was known before, are left out.
 
     Raises:
-        FileError: The file cannot be read or lacks a column.
+        FileError: The file cannot be read or has no a column.
         FeedbackError: A choice is none of the three.
 
     Example:
@@ -230,8 +230,8 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
         path: YAML: role to angle to weight; the package's own file if None.
 
     Raises:
-        FeedbackError: It cannot be read, an angle is unknown, a weight is no number of 0 or more,
-            or a role has none above 0.
+        FeedbackError: It cannot be read, an angle is unknown, a weight is not a number of 0 or
+            more, or a role has none above 0.
 
     Example:
         >>> sorted(read_roles())

@@ -77,7 +77,7 @@ class VistarScore(Assessor):
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score of the evidence; None, with the reason, where nothing was asked."""
+        """Return the score of the evidence; None, with the reason, if nothing was asked."""
         silent = self._silent(picture)
         return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
 
@@ -88,7 +88,7 @@ class VistarScore(Assessor):
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt lacks for this score, in words; empty where it has all."""
+        """Return what the prompt has no for this score, in words; empty if it has all."""
         return ""
 
     @abc.abstractmethod

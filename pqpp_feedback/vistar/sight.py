@@ -44,7 +44,7 @@ class Sight:
     """Models by role, loaded when a score first asks for one.
 
     Attributes:
-        names: Role to the name of a folder or a repository, where it is not the usual one.
+        names: Role to the name of a folder or a repository, if it is not the usual one.
         device: Where they run; a GPU if there is one, if None.
         dtype: Of their numbers.
         timed: Adds up how long a role's model looks; the score that looks puts its own here.
@@ -224,7 +224,7 @@ class Sight:
 def face_box(
     keypoints: Sequence[Sequence[float]], size: tuple[int, int]
 ) -> tuple[int, int, int, int] | None:
-    """Return the box of a face around its sure keypoints; None where too few are seen.
+    """Return the box of a face around its sure keypoints; None if too few are seen.
 
     Args:
         keypoints: Of a person, in COCO's order: the first five are nose, eyes and ears.

@@ -33,7 +33,7 @@ class ImageHeader(NamedTuple):
         format: As Pillow calls it, like `PNG`; `MPO` for a JPEG with further images in it.
         width: In pixels, of the image as it is seen, orientation undone.
         height: Likewise.
-        orientation: Of EXIF: 1 where the stored pixels are upright, up to 8.
+        orientation: Of EXIF: 1 if the stored pixels are upright, up to 8.
     """
 
     format: str
@@ -49,7 +49,8 @@ def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
         value: A path, or what the file holds.
 
     Raises:
-        FileError: It is no image of `FORMATS`, or of more pixels than Pillow allows (178,956,970).
+        FileError: It is not an image of `FORMATS`, or of more pixels than Pillow allows
+            (178,956,970).
 
     Example:
         >>> image_header(b"P6 3 2 255 ..................")

@@ -1,6 +1,6 @@
 """JSON: as it is, of bounded size and depth; and strictly, for tables that people write.
 
-Strictly a key that stands twice, more than one value and half a text are faults too, and the error
+Strictly a key that is twice, more than one value and half a text are faults too, and the error
 names the line and the column.
 """
 
@@ -79,10 +79,10 @@ def parse_json(
         name: What it is called in the error.
         error: The class of what is raised.
         remedy: What to do, for the error.
-        hooks: What `json.loads` takes.
+        hooks: What `json.loads` accepts.
 
     Raises:
-        PqppError: It is no JSON, or nested more deeply; of the class `error`.
+        PqppError: It is not JSON, or nested more deeply; of the class `error`.
 
     Example:
         >>> parse_json("[1, {}]")
@@ -116,7 +116,7 @@ def value_parser(
 
     Args:
         as_written: Numbers stay the text that they are: an id 1e3 or 7.0 must not change.
-        refuse_constants: NaN and Infinity are no numbers, as the standard has it.
+        refuse_constants: NaN and Infinity are not numbers, as the standard has it.
 
     Example:
         >>> value_parser()(b'{"a": [1, 2]}', "votes.json", 1)
@@ -168,7 +168,7 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         line: The line of the file that they begin on.
 
     Raises:
-        FileError: They are no UTF-8; names the line.
+        FileError: They are not UTF-8; names the line.
 
     Example:
         >>> decode_utf8("\ufeffé".encode(), "votes.json")

@@ -55,7 +55,7 @@ def parse_yaml(
         as_text: Whether all values stay the text that they are.
 
     Raises:
-        PqppError: It is no YAML, or holds an alias; of the class `error`.
+        PqppError: It is not YAML, or contains an alias; of the class `error`.
 
     Example:
         >>> parse_yaml("a: [1, no]", "a text"), parse_yaml("a: [1, no]", "a text", as_text=True)

@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     """Add the options of a class and of its groups, those with a title under it.
 
     Args:
-        complete: Whether what is needed must stand in the command, or may come from elsewhere.
+        complete: Whether what is needed must be in the command, or may come from elsewhere.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}

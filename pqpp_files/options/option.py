@@ -26,7 +26,7 @@ PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 """A parameter or an attribute, and its text, in a docstring that `inspect.cleandoc` gives."""
 
 _HALVES = re.compile("[\ud800-\udfff]")
-"""Halves of surrogate pairs: what a terminal gave that is no UTF-8."""
+"""Halves of surrogate pairs: what a terminal gave that is not UTF-8."""
 
 
 def option(
@@ -71,9 +71,9 @@ def option(
         endings: Those that an output file may have.
         holds: What kinds of file an output may be, as `refuse_other_kind` names them: that of its
             ending, else the first; text if nothing is said.
-        metavar: What stands behind the flag in `--help`.
+        metavar: What is behind the flag in `--help`.
         also: Other names that mean the same.
-        word: True where it stands in a command without a flag, "too" where it may.
+        word: True if it is in a command without a flag, "too" where it may.
         commas: Whether commas part the items of a list or mapping; if nothing is said, those of a
             list that names no paths.
         several: Whether all words behind the flag are items.
@@ -115,8 +115,8 @@ def first_sentence(text: str | None) -> str:
 class Options:
     """Some options; every value is checked at once, so that a run does not fail after hours.
 
-    Subclasses are dataclasses with keywords only, frozen or not. A long text for `--help` may stand
-    in the docstring, under `Attributes`, in place of the option's declaration.
+    Subclasses are dataclasses with keywords only, frozen or not. A long text for `--help` may be in
+    the docstring, under `Attributes`, in place of the option's declaration.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -224,7 +224,7 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
 
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
-    """Split one word into the items of a list or mapping that it holds by its declaration."""
+    """Split one word into the items of a list or mapping that it contains by its declaration."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
     return split_names(text) if declared.get("commas", plain) else [text]

@@ -34,7 +34,7 @@ def parse_recipe(
         description: One line for `--help`.
         examples: Command lines for `--help`.
         arguments: The flags.
-        prog: What stands before them, for `--help`.
+        prog: What is before them, for `--help`.
 
     Raises:
         PqppError: The file is unreadable, or a name or a value is not allowed.
@@ -79,7 +79,7 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
     """Build a recipe from names and values, converted to the fields' types.
 
-    A field that is a dataclass itself takes a mapping, and stands before the names in `prefix`.
+    A field that is a dataclass itself takes a mapping, and is before the names in `prefix`.
 
     Raises:
         PqppError: A name is unknown, or a value has the wrong type or is not allowed.
@@ -124,7 +124,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
 
 
 def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return what a mapping, or a list like `prompt=caption`, holds; each name stands once.
+    """Return what a mapping, or a list like `prompt=caption`, holds; each name is once.
 
     Where the name may be left out, as in `[NAME=]FILE`, it is that of the file.
     """

@@ -24,8 +24,8 @@ def cell_texts(
         remedy: What to do about a column that is not there, for the error.
 
     Returns:
-        The texts, empty where a cell is none, and for each cell why it is no text, None where it
-        is one: it is missing, of another type, not UTF-8 or blank.
+        The texts, empty if a cell is none, and for each cell why it is not text, None if it is one:
+        it is missing, of another type, not UTF-8 or blank.
 
     Raises:
         FileError: There is no such column.
@@ -88,7 +88,7 @@ def all_utf_8(table: pa.Table) -> pa.Table:
     Readers, pyarrow's own among them, end at the first such cell.
 
     Raises:
-        FileError: A list or an object holds such a text.
+        FileError: A list or an object contains such a text.
 
     Example:
         >>> import pyarrow as pa

@@ -2,8 +2,8 @@
 
 A shard is done when its file has its name. A rerun does what is not done, so a job that was killed
 goes on where it was, and ends with the bytes of an undisturbed run. What the outputs were made from
-and how stands in `_shards.json` beside them, so that no folder mixes two jobs. Any number of
-processes and machines may work on one folder, each on its share.
+and how is in `_shards.json` beside them, so that no folder mixes two jobs. Any number of processes
+and machines may work on one folder, each on its share.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def run_shards(
         ray: What of the cluster is taken; a processor a task if left out.
 
     Raises:
-        FileError: The folder holds the outputs of another job or other things, a shard cannot be
+        FileError: The folder contains the outputs of another job or other things, a shard cannot be
             read, or a worker was killed. What is done stays.
 
     Example:
@@ -158,7 +158,7 @@ class Work:
     def run(self, shard: Shard) -> int | None:
         """Write the output of a shard; return how many of its rows could not be done.
 
-        None where another process has done it.
+        None if another process has done it.
         """
         import pyarrow.parquet
 

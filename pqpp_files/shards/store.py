@@ -41,7 +41,7 @@ class ShardStore:
         return self.url
 
     def check(self, patterns: Sequence[str] | None = None, inputs: Sequence[str] = ()) -> None:
-        """Refuse a folder that holds other things or an input, and a place that is none.
+        """Refuse a folder that contains other things or an input, and a place that is none.
 
         Raises:
             FileError: It is such a one, or a repository of the Hub, where each output would be a
@@ -143,7 +143,7 @@ class ShardStore:
 
 
 def is_local(url: str) -> bool:
-    """Tell whether a text names a file or folder on this machine.
+    """Return whether a text names a file or folder on this machine.
 
     Example:
         >>> is_local("a/b"), is_local("file:///a"), is_local("s3://bucket/a")

@@ -35,7 +35,7 @@ class Axis:
 
     @classmethod
     def fit(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
-        """Return the axis that holds some values, with a share of it as room at both ends.
+        """Return the axis that contains some values, with a share of it as room at both ends.
 
         Example:
             >>> Axis.fit([0.0, 1.0], 0, 100, room=0).scale(0.25)
@@ -98,7 +98,7 @@ def make_panel(
         predictions: The predictions.
         result: The column.
         title: What the column is called.
-        references: Target to one true value a prompt, None where there is none.
+        references: Target to one true value a prompt, None if there is none.
         sources: The source of each prompt; needed for a column of one source.
         in_units: Whether predictions are in the units of the target: then the line of equal values
             is drawn.
@@ -141,7 +141,7 @@ def make_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Return ten groups of equally many prompts, by predicted value, where there are twenty.
+    """Return ten groups of equally many prompts, by predicted value, if there are twenty.
 
     Args:
         predicted: One value a prompt.
@@ -197,7 +197,7 @@ def make_space_panels(
     Args:
         predictions: Those of the predictor.
         space: Its space in two dimensions, a point a prompt.
-        references: Target to one true value a prompt, None where there is none.
+        references: Target to one true value a prompt, None if there is none.
         results: The results.
         titles: Column to what it is called.
     """

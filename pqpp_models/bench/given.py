@@ -1,4 +1,4 @@
-"""Predictors that are no checkpoints: predictions in a table, functions, other libraries' models.
+"""Predictors that are not checkpoints: predictions in a table, functions, other libraries' models.
 
 A function of a module that the user names, and a transformers model for text classification with
 one label. Nothing is unpickled, and no other code is run.
@@ -34,7 +34,7 @@ _BATCH = 32
 
 
 def find_foreign_scores(name: str) -> TextScores | None:
-    """Return the function that a name means, None where it is a predictor's.
+    """Return the function that a name means, None if it is a predictor's.
 
     Args:
         name: `MODULE:FUNCTION`, found as Python finds modules and in the working directory; or a
@@ -191,7 +191,7 @@ class PredictionTable(PredictingFunction):
         column: Where the predictions stand.
 
     Raises:
-        FileError: The table cannot be read, or a prediction is no number.
+        FileError: The table cannot be read, or a prediction is not a number.
 
     Example:
         >>> import tempfile
@@ -246,8 +246,8 @@ def load_named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
     """Return what somebody compares by names of their own.
 
     Args:
-        given: Name to a predictor, a function of a list of prompts, or what
-            `load_any_predictor` takes.
+        given: Name to a predictor, a function of a list of prompts, or what `load_any_predictor`
+            accepts.
 
     Example:
         >>> list(load_named_predictors({"mine": len, "words": "n_words"}))
@@ -275,7 +275,7 @@ def join_by_prompt(
         called: What messages call the table.
 
     Returns:
-        Metric to one value a row of the benchmark, None where the table has none.
+        Metric to one value a row of the benchmark, None if the table has none.
 
     Raises:
         PredictorError: The table has neither key, or none of the benchmark's prompts.

@@ -61,7 +61,7 @@ _COUNT = re.compile(r"\bn (\d{1,12})\b")
 def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
-    """Return each predictor's entries of a run, and a line on each figure that is no result.
+    """Return each predictor's entries of a run, and a line on each figure that is not a result.
 
     Args:
         run: Of the main table.
@@ -182,7 +182,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     """Measure a predictor on all tasks of a benchmark.
 
     Args:
-        model: What `load_any_predictor` takes.
+        model: What `load_any_predictor` accepts.
         dataset: OWNER/DATASET; its `eval.yaml` says which tasks there are.
         progress: Show progress bars on standard error.
 
@@ -216,8 +216,8 @@ def iterate_runs(
     """Yield a run of some predictors for each configuration and split of some tasks.
 
     Args:
-        models: Name to what `load_named_predictors` takes.
-        dataset: What `open_split` takes.
+        models: Name to what `load_named_predictors` accepts.
+        dataset: What `open_split` accepts.
         tasks: Those of one split follow each other.
         progress: Show progress bars on standard error.
     """
@@ -289,11 +289,11 @@ def leaderboard(
     Args:
         source: OWNER/DATASET on the Hub, or a folder with models' folders, as clones are and
             `pqpp bench --eval-results` writes them.
-        benchmark: Of a folder: OWNER/DATASET, where there are results on several.
+        benchmark: Of a folder: OWNER/DATASET, if there are results on several.
         dataset: With `verify`: the same rows here, a folder or a table; those of the Hub if left
             out.
         subset: Its configuration; the only one, or the first by name, if left out.
-        split: Its split; `test` where there is one, else the first by name, if left out.
+        split: Its split; `test` if there is one, else the first by name, if left out.
         models: Of the Hub: the models whose repositories are read, with their open pull requests;
             those that the Hub's own leaderboard names if left out.
         verify: Let every predictor predict again, and tell where its result differs.

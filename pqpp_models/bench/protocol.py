@@ -59,29 +59,29 @@ class Result:
         label: The heading of its column; the target's name in the main table.
         predicted: The target that the predictor was asked for; another one in a cross-model or
             cross-task table.
-        stands_in: The predictor's own target that was taken for it, None where it has it.
+        stands_in: The predictor's own target that was taken for it, None if it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: Its version, None if it tells none.
         split: The split.
         n: How many prompts have a true value and a prediction, and entered.
-        pearson: Pearson's r, NaN where one side is constant.
+        pearson: Pearson's r, NaN if one side is constant.
         pearson_p: Its p by Student's t.
         pearson_ci_low: Lower bound of its 95 % confidence interval.
         pearson_ci_high: Upper bound.
-        kendall: Kendall's tau-b, NaN where one side is constant.
+        kendall: Kendall's tau-b, NaN if one side is constant.
         kendall_p: Its p as `kendall_qpp` has it, exact for few prompts.
         kendall_ci_low: Lower bound of its 95 % confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than judged by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if it is told.
         fitted_on: Its split, like `train + validation`, if that is told.
-        fitted_rows: To how many of the n the predictor was fitted, None where it records none.
+        fitted_rows: To how many of the n the predictor was fitted, None if it records none.
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The release for which this build was taken, which was fitted to the rows.
         baseline: The predictor that this one was tested against, if any.
         oriented: How predictions were turned so that higher ones mean higher true values, to be
-            compared: `as declared`, `by the sign on train` or, where nothing is known, `by |r|`.
+            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`.
         baseline_difference: Kendall's tau-b so turned less the baseline's.
         baseline_p: p of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
@@ -134,7 +134,7 @@ class Predictions:
         higher_is: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
         trained_on: The configuration of PQPP that it was fitted to, if it is told.
         fitted_on: The split of it, if that is told.
-        fitted: To which prompts it was fitted; none if left out, None where that is not recorded.
+        fitted: To which prompts it was fitted; none if left out, None if that is not recorded.
         stand_ins: Of `targets` those that it has not, each to its own target that was taken.
     """
 
@@ -164,7 +164,7 @@ def predict_all(
         rows: As they take them.
         targets: What is wanted.
         progress: Show a progress bar on standard error.
-        nearest: Whether one that has none of them is asked for what stands in, by `find_stand_in`.
+        nearest: Whether one that has none of them is asked for what is in, by `find_stand_in`.
 
     Raises:
         PredictorError: If a predictor has none of the targets.
@@ -208,11 +208,11 @@ def evaluate_predictions(
     cells: Sequence[Cell] | None = None,
     stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Result]:
-    """Correlate predictions with the true values; a prompt that lacks either is left out.
+    """Correlate predictions with the true values; a prompt that has no either is left out.
 
     Args:
         predictions: What the predictors said, aligned with the references.
-        references: Target to one true value a prompt, None or NaN where there is none.
+        references: Target to one true value a prompt, None or NaN if there is none.
         split: What they are of.
         cells: Which prediction meets which truth; each target its own if left out.
         stands_for: A build to the release that it was taken for.
@@ -249,7 +249,7 @@ def pair_values(
     Args:
         predictions: What the predictor said.
         cell: The column of the table.
-        true: One true value a prompt, None or NaN where there is none.
+        true: One true value a prompt, None or NaN if there is none.
         sources: The source of each prompt; needed for a cell of one source.
     """
     reference = np.array(true, dtype=float)
@@ -366,7 +366,7 @@ def compare_with_baseline(
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
-        the baseline's own row, where it has no such cell, where a side is undefined, and for
+        the baseline's own row, if it has no such cell, where a side is undefined, and for
         predictors that were fitted to the rows.
 
     Raises:

@@ -158,12 +158,12 @@ def list_extremes(
 ) -> dict:
     """Return the prompts that a predictor takes for the easiest and the hardest.
 
-    Where a higher value means a harder prompt the lowest are the easiest; where it is not known
-    what a value means, the highest come first and the titles say so.
+    Where a higher value means a harder prompt the lowest are the easiest; if it is not known what a
+    value means, the highest come first and the titles say so.
 
     Args:
         predictions: The predictions of one predictor; its first target that has references is used.
-        references: Target to one true value a prompt, None where there is none.
+        references: Target to one true value a prompt, None if there is none.
         prompts: The prompts.
         titles: Column to what it is called.
         count: How many of each.

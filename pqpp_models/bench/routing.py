@@ -35,10 +35,10 @@ class Routing:
         predictor: Whose predictions the rule takes; the rule's own name where it takes none.
         figures: What `routing_gain` returns, and the `difference` from the first row of the
             predictors with its `p_value`, None for that row.
-        fitted_rows: To how many of the prompts the predictor was fitted; None where that is not
+        fitted_rows: To how many of the prompts the predictor was fitted; None if that is not
             recorded.
         stands_for: The release that a build was taken for.
-        fitted_on: The split that the predictor was fitted on, where that is told.
+        fitted_on: The split that the predictor was fitted on, if that is told.
     """
 
     rule: str

@@ -3,7 +3,7 @@
 Table 10 (section 12) has automatic metrics instead of human judgments. The paper asks its
 predictors for a model's HBPP and correlates the answer with HPSv2 of that model's images, and for
 P@10 and RR with those that CLIP's similarity gives. Which metric is right for a target is the
-user's choice; how well it agrees with people stands in a row of its own.
+user's choice; how well it agrees with people is in a row of its own.
 """
 
 import logging
@@ -108,7 +108,7 @@ class BenchRun:
         """Bring each predictor's space into two dimensions, a point a prompt.
 
         Returns:
-            Predictor to points, and why there are none where scikit-learn is missing.
+            Predictor to points, and why there are none if scikit-learn is missing.
         """
         if len(self.split.prompts) < 5:
             return {}, ""
@@ -153,8 +153,8 @@ def run_table(
 ) -> BenchRun:
     """Correlate predictions with the truth, as one of the paper's tables.
 
-    On rows that are not PQPP's, a predictor that has none of the targets is asked for what stands
-    in, by `pqpp_models.targets.find_stand_in`; the results tell so.
+    On rows that are not PQPP's, a predictor that has none of the targets is asked for what is in,
+    by `pqpp_models.targets.find_stand_in`; the results tell so.
 
     Args:
         split: The rows.
@@ -190,8 +190,8 @@ def run_cells(
         predictors: Name to predictor.
         cells: The columns of the table.
         references: What a cell names as its reference to one value a row.
-        nearest: Whether, on rows that are not PQPP's, one that lacks the targets is asked for what
-            stands in.
+        nearest: Whether, on rows that are not PQPP's, one that has no the targets is asked for what
+            is in.
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
@@ -263,8 +263,8 @@ def load_predictors(
     """Load the predictors that were named, or the default ones that can run here.
 
     Args:
-        names: Names and groups, or what `load_any_predictor` takes; or names to what
-            `load_named_predictors` takes; None for the default ones.
+        names: Names and groups, or what `load_any_predictor` accepts; or names to what
+            `load_named_predictors` accepts; None for the default ones.
 
     Returns:
         Name to predictor, and a line on each that had to be left out.
@@ -396,7 +396,7 @@ def list_automatic_cells(
     """Return a column of the table for each metric.
 
     Args:
-        columns: The columns of the user's file that hold numbers.
+        columns: The columns of the user's file that contain numbers.
         named: Column to target, for metrics whose names don't tell.
         targets: Only metrics of these targets.
 

@@ -66,7 +66,7 @@ class Split:
 
     @cached_property
     def sources(self) -> list[str] | None:
-        """The source of each prompt, None where no source is told."""
+        """The source of each prompt, None if no source is told."""
         known = self.rows is not None and "source" in self.rows.column_names
         return self.rows["source"][:] if known else None
 
@@ -100,9 +100,9 @@ class Split:
         """Return the targets to compare on.
 
         Args:
-            names: Columns that hold numbers, with commas; if left out all targets that the rows
-                have, a mean over a single model only where it alone is predicted; else those of
-                the predictors.
+            names: Columns that contain numbers, with commas; if left out all targets that the rows
+                have, a mean over a single model only where it alone is predicted; else those of the
+                predictors.
             predicted: What the predictors predict, for rows that tell of no target.
 
         Raises:
@@ -138,7 +138,7 @@ class Builds:
 
 
 def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
-    """Tell to which of some rows a predictor was fitted; None where that is not recorded.
+    """Tell to which of some rows a predictor was fitted; None if that is not recorded.
 
     Args:
         predictor: One without training was fitted to none.

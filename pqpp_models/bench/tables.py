@@ -47,7 +47,7 @@ class Half(NamedTuple):
     Attributes:
         text: Its figure with its marks.
         best: Whether no other row of its key has a higher figure in the column, and one a lower.
-        interval: The ends of its 95 % interval, None where there is none.
+        interval: The ends of its 95 % interval, None if there is none.
     """
 
     text: str
@@ -64,7 +64,7 @@ class TableRow:
         title: The predictor of a published row as texts call it, the name of another.
         key: Empty for ours, that of its source for a published one, `FITTED` for what was fitted
             to rows of the table.
-        cells: One a column, Pearson and Kendall; None where there is no figure.
+        cells: One a column, Pearson and Kendall; None if there is no figure.
     """
 
     name: str
@@ -156,7 +156,7 @@ def mark_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the ends of the interval of a figure, like `pearson`; None where there is none."""
+    """Return the ends of the interval of a figure, like `pearson`; None if there is none."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
@@ -177,7 +177,7 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
     Args:
         result: One of the column.
         told: What the dataset tells of its target.
-        short: Where the measure stands above: the model alone.
+        short: Where the measure is above: the model alone.
 
     Example:
         >>> from pqpp_models.bench.protocol import read_published
@@ -495,8 +495,8 @@ _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
     """Return a table for each task, in LaTeX; a measure of the task has a block of it.
 
-    The best figures of ours are bold, and so are those of each published source. What the figures
-    are stands above as comments, and in short in the captions.
+    The best figures of pqpp are bold, and so are those of each published source. What the figures
+    are is above as comments, and in short in the captions.
 
     Args:
         results: Ours, from one split.

@@ -127,7 +127,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         """Put a new head on a pretrained encoder.
 
         Args:
-            name_or_path: What `AutoModel.from_pretrained` takes.
+            name_or_path: What `AutoModel.from_pretrained` accepts.
             **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
 
         Raises:
@@ -159,7 +159,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         Args:
             input_ids: Tokens, `(batch, length)`.
             attention_mask: 1 for a token, 0 for padding.
-            labels: `(batch, targets)`, scaled to 0 .. 1, NaN where there is no value.
+            labels: `(batch, targets)`, scaled to 0 .. 1, NaN if there is no value.
             **kwargs: Passed to the encoder, like the segments of those that have some.
         """
         pooled = self.embed(input_ids, attention_mask, **kwargs)

@@ -47,7 +47,7 @@ class ClipPredictorConfig(PredictorConfig):
         head_dropout: Dropout after each (0.5).
         first_k: How many retrieved images are looked at (25).
         aggregation: How relevances become P@10 and RR: `threshold` counts an image from .5 on, as
-            in the paper; `expected` takes the expectation over the predicted probabilities.
+            in the paper; `expected` accepts the expectation over the predicted probabilities.
         initializer_range: Standard deviation of the head's first weights.
 
     Example:
@@ -127,7 +127,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         """Put a new head on a pretrained CLIP-like model.
 
         Args:
-            name_or_path: What `AutoModel.from_pretrained` takes.
+            name_or_path: What `AutoModel.from_pretrained` accepts.
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
 
         Raises:
@@ -156,7 +156,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             pixel_values: The prepared images; or give `image_embeds`.
             text_embeds: Text features computed before, from a frozen backbone.
             image_embeds: Image features computed before.
-            labels: `(pairs,)`, scaled performance or relevance, NaN where it is not known.
+            labels: `(pairs,)`, scaled performance or relevance, NaN if it is not known.
         """
         if text_embeds is None:
             tokens = {"input_ids": input_ids}

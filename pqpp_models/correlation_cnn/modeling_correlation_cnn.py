@@ -105,7 +105,7 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
 
         Args:
             similarities: `(batch, channels, n, n)`, cosine similarities among the results.
-            labels: `(batch, targets)`, scaled to 0 .. 1, NaN where there is no value.
+            labels: `(batch, targets)`, scaled to 0 .. 1, NaN if there is no value.
         """
         maps = self.blocks(similarities.to(self.dtype))
         logits = self.output(torch.relu(self.hidden(maps.flatten(1))))

@@ -22,8 +22,8 @@ _ALLOWED = (
 class CorrelationCnnPredictor(TorchPredictor):
     """Predicts performance from the similarities among the results of a prompt.
 
-    PQPP, sections 5.2 and 11. A row holds `similarities` or embeddings, see
-    `stack_matrices`; it needs no prompt.
+    PQPP, sections 5.2 and 11. A row contains `similarities` or embeddings, see `stack_matrices`; it
+    needs no prompt.
     """
 
     name = "correlation_cnn"

@@ -37,10 +37,10 @@ class Bar:
     Attributes:
         target: Its name.
         words: What it is.
-        value: In its unit, None where nothing is predicted.
+        value: In its unit, None if nothing is predicted.
         low: The lower end of the 90 % interval, within the target's range; None if not known.
         high: Its upper end.
-        limits: The target's range, None where its name does not tell.
+        limits: The target's range, None if its name does not tell.
     """
 
     target: str

@@ -52,7 +52,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return the page of a predictor, as a gradio `Blocks`.
 
     Args:
-        predictor: A predictor of texts, or what `Predictor.from_pretrained` takes.
+        predictor: A predictor of texts, or what `Predictor.from_pretrained` accepts.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -144,14 +144,14 @@ def serve_demo(
 def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:
     """Publish the page of `pqpp demo --serve` as a Space on the Hub, in one commit.
 
-    The Space holds a card, three lines that serve the page and the versions of what they need; it
-    loads the predictor by its name. Files of others in it stay. For all else see
+    The Space contains a card, three lines that serve the page and the versions of what they need;
+    it loads the predictor by its name. Files of others in it stay. For all else see
     `pqpp_hub.push_files`.
 
     Args:
         name: A shipped predictor, or the Hub repository of one of texts. It is loaded first.
         repo_id: `OWNER/NAME` of the Space.
-        folder: What `name` will hold when the Hub has it, on this machine.
+        folder: What `name` will contain when the Hub has it, on this machine.
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
@@ -213,7 +213,7 @@ def load_predictor(name: str) -> Predictor:
     """Return a predictor that the page can show.
 
     Args:
-        name: What `Predictor.from_pretrained` takes.
+        name: What `Predictor.from_pretrained` accepts.
 
     Raises:
         PredictorError: It needs more than texts, or there is none.

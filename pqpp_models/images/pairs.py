@@ -57,7 +57,7 @@ _OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if n
 def find_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
     """Return the models whose images rows hold for a task, PQPP's first, then by name.
 
-    A row may hold images of both tasks. Those of a model are of the other task if the row has a
+    A row may contain images of both tasks. Those of a model are of the other task if the row has a
     target of that task for it and none of this one, or if PQPP knows it so.
 
     Example:
@@ -85,9 +85,9 @@ class Pairs:
     Attributes:
         images: One image a pair: an image, a path or a mapping with `path` or `bytes`.
         row: The row of each pair.
-        model: The generation or retrieval model of each pair's image, `""` where it is not told.
+        model: The generation or retrieval model of each pair's image, `""` if it is not told.
         rank: The place of each pair's image among those of its row and model, from 0.
-        labels: What the pair is trained on, scaled to 0 .. 1; NaN where it is not known.
+        labels: What the pair is trained on, scaled to 0 .. 1; NaN if it is not known.
     """
 
     prompts: list[str]
@@ -181,7 +181,7 @@ def aggregate(
         limits: As for `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
     Raises:
-        PredictorError: A row lacks the images that a target needs.
+        PredictorError: A row has no the images that a target needs.
     """
     n = len(pairs.prompts)
 

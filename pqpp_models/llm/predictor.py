@@ -55,7 +55,7 @@ class LlmPredictor(Predictor):
     Args:
         chat_model: The model that the values were fitted to.
         prompts: The judged ones.
-        values: Of the shape `(prompts, targets)`, NaN where there is none.
+        values: Of the shape `(prompts, targets)`, NaN if there is none.
         scales: Target to its lowest and highest value, the value of level 0, and what a level adds.
         examples: How many are shown.
     """
@@ -104,7 +104,7 @@ class LlmPredictor(Predictor):
             chat: The model; a question is asked for each calibrated prompt and target, and planned
                 before.
             prompts: Rows of one prompt become one with their mean.
-            values: Of the shape `(prompts, targets)`, NaN where there is none.
+            values: Of the shape `(prompts, targets)`, NaN if there is none.
             targets: Names of the columns.
             data: What the card calls the data.
             limits: Of targets whose name tells none; those of the values if left out.
@@ -247,7 +247,7 @@ class LlmPredictor(Predictor):
 
 
 def read_level(reply: Reply) -> float:
-    """Return the level that a reply tells, NaN where it tells none.
+    """Return the level that a reply tells, NaN if it tells none.
 
     Example:
         >>> read_level(Reply("7", chances={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))

@@ -44,7 +44,7 @@ class CaptionStatistics:
         document_frequency: for each, in how many captions it occurs (at least 1).
         collection_frequency: for each, how often it occurs in all captions together.
         log_deviation: for each, the population standard deviation of ``ln f`` over the captions
-            that hold it, ``f`` being how often the caption does.
+            that contain it, ``f`` being how often the caption does.
         n_documents: captions with at least one term.
         postings: two arrays: where each term's captions begin (one longer than the terms), and the
             captions' numbers.
@@ -109,7 +109,7 @@ class CaptionStatistics:
         return np.fromiter(known, dtype=np.int64)
 
     def list_documents(self, index: int) -> NDArray[np.int64]:
-        """Return the numbers of the captions that hold the term of an index, ascending."""
+        """Return the numbers of the captions that contain the term of an index, ascending."""
         starts, documents = self.postings
         return documents[starts[index] : starts[index + 1]]
 

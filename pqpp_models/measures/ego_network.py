@@ -1,8 +1,8 @@
 """Ego-network measures: how specific a word is in the network of its neighbours.
 
 A word whose neighbours are many and close is taken to be specific. The network around a word (the
-ego) holds the words near it, joined by how similar they are: it is undirected, and an edge's weight
-is the cosine of its two words.
+ego) contains the words near it, joined by how similar they are: it is undirected, and an edge's
+weight is the cosine of its two words.
 
 * ``alpha``, the depth: 0 joins the ego with its neighbours; each further level joins the words of
   the level before with theirs. The PQPP paper's authors tried 1 and 2.
@@ -186,8 +186,8 @@ def rate_prompts(
 
     Args:
         measure: of a network and its ego.
-        prompts: of their words, one that comes twice counts twice. A word without a vector stands
-            alone in its network and counts with the values of the table above.
+        prompts: of their words, one that comes twice counts twice. A word without a vector is alone
+            in its network and counts with the values of the table above.
         networks: of an embedding.
         aggregation: a name of ``AGGREGATIONS``.
 

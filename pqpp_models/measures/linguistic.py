@@ -65,7 +65,7 @@ def count_synsets(word: str) -> int:
 
 
 def n_synsets(prompt: str) -> float:
-    """Return how many meanings the tokens have that are no stopwords."""
+    """Return how many meanings the tokens have that are not stopwords."""
     words, stopwords = tokens(prompt), nltk_resources.load_stopwords()
     return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 

@@ -55,7 +55,7 @@ class Measure(NamedTuple):
         about: what it is, in a line.
         source: where it is defined.
         nltk: the data of NLTK that it reads.
-        columns: what a row must hold beside the prompt.
+        columns: what a row must contain beside the prompt.
         evidence: what it looks things up in, if anything.
         options: its options with what they are if nothing is said.
     """

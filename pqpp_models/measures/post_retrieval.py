@@ -4,11 +4,11 @@ Each function takes the results of one prompt, in any order, with at least one o
 first given is taken, and fewer than asked for are all taken. `MEASURES` has them on rows:
 ``scores`` is a list of numbers, one a document; ``embeddings`` and ``captions`` belong to the same
 documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best first. A
-row may also hold ``collection_score``.
+row may also contain ``collection_score``.
 
 **The collection's score** S(C) is what the retrieval model gives to the whole collection as one
-document. A dense retriever has no such score. Where none is given, the mean of all scores given
-for the query stands for it, which says more the more of the collection was scored: give far more
+document. A dense retriever has no such score. If none is given, the mean of all scores given for
+the query stands for it, which says more the more of the collection was scored: give far more
 documents than ``k``, or the mean itself.
 
 Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may come
@@ -40,7 +40,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
         k: how many documents from the top; the original finds 100 good.
 
     Returns:
-        At least 0: 0.0 where all top scores are equal, NaN where S(C) is 0 and they are not.
+        At least 0: 0.0 if all top scores are equal, NaN if S(C) is 0 and they are not.
 
     Source: Shtok, Kurland, Carmel, Raiber and Markovits, "Predicting query performance by
     query-drift estimation", ACM TOIS 30(2), 2012.
@@ -85,7 +85,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
         k: how many documents from the top.
 
     Returns:
-        At least 0: 0.0 where all top scores are equal.
+        At least 0: 0.0 if all top scores are equal.
 
     Source: Tao and Wu, "Query performance prediction by considering score magnitude and variance
     together", CIKM 2014.
@@ -139,7 +139,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
         share: of the best score, from 0 to 1.
 
     Returns:
-        At least 0: 0.0 where only the best document comes near.
+        At least 0: 0.0 if only the best document comes near.
 
     Source: Cummins, Jose and O'Riordan, "Improved query performance prediction using standard
     deviation", SIGIR 2011.
@@ -187,8 +187,8 @@ def autocorrelation(
         neighbours: how many neighbours of each; the original takes 5.
 
     Returns:
-        From -1 to 1: 0.0 where either side is constant (equal scores, no similar documents, fewer
-        than two documents).
+        From -1 to 1: 0.0 if either side is constant (equal scores, no similar documents, fewer than
+        two documents).
 
     Source: Diaz, "Performance prediction using spatial autocorrelation", SIGIR 2007.
 
@@ -247,7 +247,7 @@ def pair_ratio(
         k: the last rank of the lower group, above ``bottom``.
 
     Returns:
-        NaN where a group has fewer than two documents, or the lower one has a mean cosine of 0.
+        NaN if a group has fewer than two documents, or the lower one has a mean cosine of 0.
 
     Source: pairRatio of Vlachou and Macdonald 2023 (see ``coherence``); its ranks are parameters.
 
@@ -267,7 +267,7 @@ def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) 
     speaks for the query.
 
     Args:
-        results: numbers of the documents, best first; -1 where a list has ended.
+        results: numbers of the documents, best first; -1 if a list has ended.
         perturbed: the same for the perturbed query (noise on its embedding, say).
         k: how many documents from the top; 100 in the code of the PQPP paper's authors.
 

@@ -1,6 +1,6 @@
 """The field's pre-retrieval predictors, as functions of the counts of a prompt's terms.
 
-N is the number of captions, T the number of tokens in them, df(t) the captions that hold a term,
+N is the number of captions, T the number of tokens in them, df(t) the captions that contain a term,
 cf(t) its occurrences, Q the distinct terms of a prompt, qtf(t) how often the prompt has one.
 
 ======================= =========================================================================
@@ -15,18 +15,18 @@ name                    definition
 ``avg_scq`` ``max_scq`` over Q of (1 + ln cf(t)) ln(1 + N / df(t)): Zhao, Scholer and Tsegay,
 ``sum_scq``             "Effective pre-retrieval query performance prediction using similarity and
                         variability evidence", ECIR 2008
-``avg_var`` ``max_var`` over Q of the population standard deviation, over the captions d that hold
-``sum_var``             t, of w(d, t) = 1 + ln f(d, t) ln(1 + N / df(t)): Zhao et al. 2008.
+``avg_var`` ``max_var`` over Q of the population standard deviation, over the captions d that
+contain ``sum_var`` t, of w(d, t) = 1 + ln f(d, t) ln(1 + N / df(t)): Zhao et al. 2008.
                         Captions seldom repeat a word, so that it is 0 for many terms
 ``scs``                 simplified clarity score: sum of p(t) log2(p(t) T / cf(t)), where p(t) is
                         qtf(t) over the sum of qtf: He and Ounis 2004
 ``query_scope``         -ln(n / N), n being the captions with at least one of Q: He and Ounis 2004
 ``avg_pmi`` ``max_pmi`` over pairs of Q of ln(N df(t, u) / (df(t) df(u))), df(t, u) being captions
-                        that hold both: Hauff, "Predicting the effectiveness of queries and
+                        that contain both: Hauff, "Predicting the effectiveness of queries and
                         retrieval systems", 2010. Pairs that never meet are left out
 ======================= =========================================================================
 
-Logarithms are natural where none is named. **Unknown terms** are left out of Q, as in the field's
+Logarithms are natural if none is named. **Unknown terms** are left out of Q, as in the field's
 toolkits, since most of these have no value for df = 0. **Without a known term** (or, for PMI, a
 pair that meets) the value is 0.0. A term counts once however often the prompt has it, but in SCS.
 """
@@ -50,7 +50,7 @@ class QueryTerms(NamedTuple):
 
     Attributes:
         statistics: what is known of the collection.
-        indices: where the distinct terms stand in it.
+        indices: where the distinct terms are in it.
         times: how often the prompt has each.
         df: captions with each.
         cf: occurrences of each.
@@ -98,7 +98,7 @@ def scq(query: QueryTerms) -> Values:
 
 
 def var(query: QueryTerms) -> Values:
-    """Deviation of each term's weight over the captions that hold it, at least 0."""
+    """Deviation of each term's weight over the captions that contain it, at least 0."""
     scale = np.log1p(query.statistics.n_documents / query.df)
     return query.statistics.log_deviation[query.indices] * scale
 
@@ -110,7 +110,7 @@ def scs(query: QueryTerms) -> float:
 
 
 def query_scope(query: QueryTerms) -> float:
-    """How few captions hold any of the terms: -ln(n / N), at least 0."""
+    """How few captions contain any of the terms: -ln(n / N), at least 0."""
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     for index in query.indices:
         holds[query.statistics.list_documents(int(index))] = True

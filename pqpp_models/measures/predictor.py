@@ -24,7 +24,7 @@ class MeasurePredictor(Predictor):
     """One measure of any family as the prediction for every target.
 
     Where the measure is undefined, as for a row without documents, the value is 0.0. A checkpoint
-    holds the options alone: what the measure looks things up in is named by its variable.
+    contains the options alone: what the measure looks things up in is named by its variable.
 
     Args:
         name: the measure's.

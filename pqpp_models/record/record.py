@@ -29,7 +29,7 @@ class FittedRows:
 
     Attributes:
         hashes: uint64, shape ``(rows, 2)``, sorted and distinct: of the prompt, and of id and
-            prompt, 0 where a row has no lasting id.
+            prompt, 0 if a row has no lasting id.
     """
 
     hashes: NDArray[np.uint64]
@@ -68,7 +68,7 @@ class FittedRows:
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
-        """Return those of a checkpoint, None where it does not record them.
+        """Return those of a checkpoint, None if it does not record them.
 
         Raises:
             ModelError: the file is missing, damaged or another checkpoint's.
@@ -93,7 +93,7 @@ class FittedRows:
 
 
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
-    """Return the hashes of each row in their order; both are 0 where a prompt is blank."""
+    """Return the hashes of each row in their order; both are 0 if a prompt is blank."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
     hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
@@ -115,7 +115,7 @@ _TOLERANCE = 0.01
 
 
 def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the targets whose mean another one is; none if it is no mean of two or more.
+    """Return the targets whose mean another one is; none if it is not a mean of two or more.
 
     >>> find_mean_parts("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')
@@ -136,7 +136,7 @@ def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
 
     Args:
         targets: the names of the columns.
-        values: true values, shape ``(rows, targets)``, NaN where there is none.
+        values: true values, shape ``(rows, targets)``, NaN if there is none.
 
     >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
     ('mean_rr',)
@@ -165,7 +165,7 @@ def fill_means(
     Args:
         values: shape ``(rows, targets)``.
         targets: the names of the columns.
-        means: of these what is computed; those whose parts are no columns stay.
+        means: of these what is computed; those whose parts are not columns stay.
 
     >>> fill_means(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
     array([[0.2, 0.4, 0.3]])
@@ -188,7 +188,7 @@ class TrainingRecord:
     """What is recorded of a training; an older checkpoint records nothing.
 
     Attributes:
-        rows: the rows that the predictor was fitted to, None where that is not recorded.
+        rows: the rows that the predictor was fitted to, None if that is not recorded.
         means: the targets that are computed as the mean of their parts; others are as trained.
         fitted_on_train: where a predictor was refitted on more rows, the build that was fitted on
             the train split alone: a shipped name, or OWNER/REPOSITORY with @REVISION or without.

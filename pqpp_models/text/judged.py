@@ -74,5 +74,5 @@ class JudgedModel:
         return scores + curve
 
     def to_tensors(self) -> Arrays:
-        """Return the arrays by name, as a checkpoint holds them."""
+        """Return the arrays by name, as a checkpoint contains them."""
         return {name: np.asarray(array, np.float32) for name, array in vars(self).items()}

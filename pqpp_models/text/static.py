@@ -154,9 +154,9 @@ class StaticNetwork:
     Args:
         pieces: int8 vectors of the word pieces, shape ``(vocabulary, size)``.
         scales: by piece, what a vector is multiplied by.
-        weights: ``<layer>.weight`` and ``<layer>.bias`` for the layers of `LINEAR`, and of
-            `DEEPER` and `PAIRED` where there are some; a convolution's weight has shape
-            ``(outputs, 3, inputs)``. What is added has as many outputs as scores change, the last.
+        weights: ``<layer>.weight`` and ``<layer>.bias`` for the layers of `LINEAR`, and of `DEEPER`
+            and `PAIRED` if there are some; a convolution's weight has shape ``(outputs, 3,
+            inputs)``. What is added has as many outputs as scores change, the last.
         pairs: what the layers of `PAIRED` see beside the hidden one.
     """
 
@@ -265,7 +265,7 @@ def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
 def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pieces before and after each one in its prompt, -1 where there is none."""
+    """Return the pieces before and after each one in its prompt, -1 if there is none."""
     before, after = np.roll(pieces, 1), np.roll(pieces, -1)
     before[ends[:-1]] = after[ends[1:] - 1] = -1
     return before, after

@@ -22,7 +22,7 @@ class Rows:
     """Prompts with their true performance.
 
     Attributes:
-        targets: `(rows, targets)` in the targets' own units, NaN where there is no value.
+        targets: `(rows, targets)` in the targets' own units, NaN if there is no value.
         table: The dataset that they came from, for further columns.
         limits: Lowest and highest value of each target whose measure has none: as the dataset
             tells, else as observed in these rows.

@@ -20,7 +20,7 @@ class TargetOptions(Options):
     targets: list[str] = option([])
 
     def __post_init__(self) -> None:
-        """Put all targets of a listed benchmark in where none are named; others tell when read."""
+        """Put all targets of a listed benchmark in if none are named; others tell when read."""
         super().__post_init__()
         if self.targets:
             self.targets = list(resolve_targets(self.targets))

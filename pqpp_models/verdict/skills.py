@@ -1,10 +1,10 @@
 """What a prompt asks of a generator beside its things, and the same prompt without asking it.
 
 A skill is here where people's scores of images support its cost, with other skills held equal, in
-the judged studies: `benchmarks/verdicts.md` has the table. Colours and rare things are not
-here, for they have none, and neither are single words: what leaving one out changes is wrong by 28
-of 100 ranks, twice which few of them reach. `phrases.txt` has the phrases that ask for a skill, as
-patterns; each match has one of the words beside it, and says less by what stands behind it.
+the judged studies: `benchmarks/verdicts.md` has the table. Colours and rare things are not here,
+for they have none, and neither are single words: what leaving one out changes is wrong by 28 of 100
+ranks, twice which few of them reach. `phrases.txt` has the phrases that ask for a skill, as
+patterns; each match has one of the words beside it, and says less by what is behind it.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def predict_and_judge(
 
 
 def _explain_missing(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
-    """Return why there is no verdict on a prompt, an empty text where there is one."""
+    """Return why there is no verdict on a prompt, an empty text if there is one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if is_far:

@@ -13,7 +13,7 @@ side is flagged beside that, if the others do not: it needs nobody else on the s
 
 Where many answer at random, the plain mean of the others is half noise, and good annotators agree
 with it little more than bad ones. So what the others say is averaged by weights, which start equal
-and then are each annotator's correlation with it (0 where that is negative), round after round.
+and then are each annotator's correlation with it (0 if that is negative), round after round.
 """
 
 from collections.abc import Iterable
@@ -87,8 +87,8 @@ class SharedVotes:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return how each annotator's votes correlate with something, and the standard errors.
 
-        0 for one value throughout where the other side varies, NaN where neither does. Without
-        errors, which take most of the time, the second is that of nobody.
+        0 for one value throughout where the other side varies, NaN if neither does. Without errors,
+        which take most of the time, the second is that of nobody.
         """
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
@@ -121,9 +121,9 @@ class Trusted:
     """How each annotator agrees with what the trusted ones say, a place in each array one.
 
     Attributes:
-        agreement: float64, the correlation with the others' weighted mean; NaN where unknown.
+        agreement: float64, the correlation with the others' weighted mean; NaN if unknown.
         error: float64, its standard error, over prompts.
-        usual: The median agreement, each annotator counted by weight; NaN where unknown.
+        usual: The median agreement, each annotator counted by weight; NaN if unknown.
     """
 
     agreement: np.ndarray
@@ -187,12 +187,12 @@ class Agreements:
         votes: int64, how many votes came.
         shared: int64, how many of them are on images that others judged too.
         agreement: float64, -1 to 1, with the others; 0 for one value throughout where the others
-            vary, NaN where nothing is shared or all gave one value.
+            vary, NaN if nothing is shared or all gave one value.
         error: float64, its standard error, over prompts.
         label: float64, the value that was given most often; the lowest of equals.
         share: float64, the share of votes that have it.
-        seconds: float64, the median time of a vote, NaN where none is known; None without times.
-        usual: The median agreement; NaN where it is unknown.
+        seconds: float64, the median time of a vote, NaN if none is known; None without times.
+        usual: The median agreement; NaN if it is unknown.
         trusted: How each agrees with those who agree.
         undecided: bool, too few votes to tell.
         reasons: Why somebody is flagged; empty for all others.
@@ -224,7 +224,7 @@ class Agreements:
 
 
 def get_agreements(votes: Votes) -> Agreements | None:
-    """Compare each annotator with the others; None where nothing says who voted.
+    """Compare each annotator with the others; None if nothing says who voted.
 
     Reference images are left out: that people agree on these tells little.
     """
@@ -263,7 +263,7 @@ def compare_annotators(
         value: float64 (votes,), without NaN.
         level: "nominal", "ordinal" or "interval".
         annotators: How many there are.
-        seconds: float64 (votes,), how long a vote took, NaN where unknown.
+        seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -415,13 +415,13 @@ def compare_voters(
 
     Args:
         annotator: Whole numbers from 0 (votes,).
-        item: The pair of images of each vote, whole numbers from 0, whichever stands first.
+        item: The pair of images of each vote, whole numbers from 0, whichever is first.
         prompt: The prompt of each vote, likewise.
         value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
             other, 0 for a tie.
         turned: bool (votes,), whether the one that 1 stands for stood second.
         annotators: How many there are.
-        seconds: float64 (votes,), how long a vote took, NaN where unknown.
+        seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
     Example:
         >>> rng = np.random.default_rng(0)

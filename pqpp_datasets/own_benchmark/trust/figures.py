@@ -208,7 +208,7 @@ def get_agreement(
 
 
 def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
-    """Return Krippendorff's alpha of votes and its interval over prompts, NaN where no image has 2.
+    """Return Krippendorff's alpha of votes and its interval over prompts, NaN if no image has 2.
 
     Args:
         prompt: The prompt of each vote, whole numbers from 0.

@@ -20,7 +20,7 @@ class Trust:
     Attributes:
         level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
         agreement: Of the votes; None of ready scores and of no votes.
-        among: Whose votes a prompt has several of: annotators; where nothing says who voted, votes.
+        among: Whose votes a prompt has several of: annotators; if nothing says who voted, votes.
     """
 
     level: str
@@ -29,7 +29,7 @@ class Trust:
 
     @property
     def reliability(self) -> Estimate:
-        """Of a prompt's mean vote with a model, and its 95 % interval; NaN where it is unknown."""
+        """Of a prompt's mean vote with a model, and its 95 % interval; NaN if it is unknown."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.reliability(self.agreement.size)

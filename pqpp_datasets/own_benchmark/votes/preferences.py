@@ -32,7 +32,7 @@ NUMBER_FORMS: dict[str, dict[str, float]] = WORDS["number forms"]
 """What numbers may say: the share of the win that is the first one's, as in Pick-a-Pic's `label_0`;
 which is better, counted from 0; its place, from 1, with 0 for a tie; or the sign of the first."""
 _SHARES = {"label_0": 1.0, "label_1": -1.0}
-"""Columns of Pick-a-Pic that hold shares: of the first, and of the second."""
+"""Columns of Pick-a-Pic that contain shares: of the first, and of the second."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class Preferences:
         high: float64 (models,), the upper end.
         comparisons: int64 (models,), in how many each was compared.
         win_share: float64 (models,), which share of these it won, ties half.
-        scores: Model to its share on each prompt, float64 (prompts,), NaN where it is not compared.
+        scores: Model to its share on each prompt, float64 (prompts,), NaN if it is not compared.
         rows: How many preferences count.
         ties: How many of them are ties.
         notes: What is to be said about them, a line each.
         choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
             where they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
             the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
-        agreements: Of each voter with the others; None where nothing says who chose.
+        agreements: Of each voter with the others; None if nothing says who chose.
         alpha: Krippendorff's, of those that count, a tie half-way, and its 95 % interval over
-            prompts; NaN where no pair has two.
+            prompts; NaN if no pair has two.
     """
 
     models: list[str]
@@ -75,7 +75,7 @@ class Preferences:
 
     @property
     def voters(self) -> list[str]:
-        """Those who chose, as the user writes them; none where nothing says so."""
+        """Those who chose, as the user writes them; none if nothing says so."""
         return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
 
     @property
@@ -170,7 +170,7 @@ def _read_choices(
     """Return what was chosen, the pair of images of each choice, and how the voters agree.
 
     A pair is the prompt, the two models and, where columns name them, the two images; which of the
-    two stands first does not tell pairs apart, nor whether somebody chose twice. The column `left`
+    two is first does not tell pairs apart, nor whether somebody chose twice. The column `left`
     says, as a choice does, which of the two was seen first; without it that is the first.
     """
     rows = table.rows
@@ -279,15 +279,15 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
 
-    A row of what is returned stands where the second of its two rows stands. One ranking is what
-    one person says of one prompt; without annotators a prompt has one.
+    A row of what is returned is where the second of its two rows stands. One ranking is what one
+    person says of one prompt; without annotators a prompt has one.
 
     Args:
         table: With a row a ranked image: prompt, model and rank.
         options: What blank ranks do.
 
     Raises:
-        BenchmarkError: A rank is no number from 0 on, a model (and image) stands twice in one
+        BenchmarkError: A rank is not a number from 0 on, a model (and image) is twice in one
             ranking, or no ranking has two.
     """
     rows = table.rows

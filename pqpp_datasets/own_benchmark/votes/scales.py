@@ -245,7 +245,7 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
 
 
 def _find_range(labels: Iterable[str]) -> str:
-    """Return the first usual range that holds all labels, for the user to check."""
+    """Return the first usual range that contains all labels, for the user to check."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):
@@ -267,7 +267,7 @@ def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) ->
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
-    """Return the value of each row, NaN where there is no vote; how many these are is noted.
+    """Return the value of each row, NaN if there is no vote; how many these are is noted.
 
     Args:
         table: With the labels.

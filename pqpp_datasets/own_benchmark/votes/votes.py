@@ -34,8 +34,8 @@ class Votes:
         value: float64 (votes,), the vote on `scale`; never NaN.
         control: bool (votes,), whether a member of the control group voted.
         reference: bool (votes,), whether the image is a reference image and no generated one.
-        seconds: float64 (votes,), how long the vote took, NaN where it is not known; None where
-            the file has no such column.
+        seconds: float64 (votes,), how long the vote took, NaN if it is not known; None if the file
+            has no such column.
         model_names: The models, as the user writes them.
         image_names: The images, likewise.
         annotator_names: The annotators, likewise.
@@ -90,7 +90,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     Args:
         table: Of judgments, the prompts numbered.
         scale: Of its labels.
-        value: float64 (rows,), what they stand for, NaN where there is no vote.
+        value: float64 (rows,), what they stand for, NaN if there is no vote.
         options: What repeated votes do.
 
     Raises:
@@ -137,7 +137,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 def refuse_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of them"
 ) -> None:
-    """Refuse combinations that stand in two rows; names both of the first.
+    """Refuse combinations that are in two rows; names both of the first.
 
     Args:
         table: What the rows are of.

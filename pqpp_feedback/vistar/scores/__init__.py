@@ -1,6 +1,6 @@
 """VISTAR's scores, each a module of this folder, found by its name.
 
-A module holds a subclass of `VistarScore`; its numbers that the paper leaves open stand under its
+A module contains a subclass of `VistarScore`; its numbers that the paper leaves open are under its
 name in `vistar_choices.yaml`, from which the card is made.
 """
 
@@ -48,8 +48,8 @@ def open_scores(options: Any) -> list[VistarScore]:
         options: `pqpp_feedback.assessors.VistarOptions`.
 
     Returns:
-        The scores as they are named or, where none is, all that need no language model, in the
-        order of VISTAR's table 3.
+        The scores as they are named or, if none is, all that need no language model, in the order
+        of VISTAR's table 3.
     """
     classes = [score_class(name) for name in options.only or score_names()]
     if not options.only:

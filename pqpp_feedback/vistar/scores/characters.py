@@ -37,7 +37,7 @@ class Characters(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty where there is."""
+        """Return why there is nothing to compare with; empty if there is."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
@@ -112,7 +112,7 @@ def _words(picture: Picture, name: str) -> list[str]:
 
 
 def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
-    """Return a person's posture; None where shoulders, hips or legs are not seen.
+    """Return a person's posture; None if shoulders, hips or legs are not seen.
 
     Lengths are measured by the torso, which is in view where the legs are foreshortened.
 

@@ -37,7 +37,7 @@ class ComposedScene(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt does not tell; empty where it tells all."""
+        """Return what the prompt does not tell; empty if it tells all."""
         lacking = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
         return f"the prompt lists no `{lacking[0]}`" if lacking else ""
 
@@ -147,7 +147,7 @@ def grid_panels(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
 
 
 def gutter_panels(image: NDArray[np.uint8]) -> list[Box]:
-    """Return the boxes between gutters of one colour, row by row; one box where there is none.
+    """Return the boxes between gutters of one colour, row by row; one box if there is none.
 
     A gutter runs through the whole width, or through the whole height of a row of panels.
 
@@ -169,7 +169,7 @@ def gutter_panels(image: NDArray[np.uint8]) -> list[Box]:
 
 
 def _between(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
-    """Return the stretches of lines that are no gutter, the short ones left out."""
+    """Return the stretches of lines that are not a gutter, the short ones left out."""
     chosen = choices("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)

@@ -48,7 +48,7 @@ class Questionnaires:
     """A folder of questionnaires, a file a prompt.
 
     Args:
-        folder: Where they lie; made where it is not.
+        folder: Where they lie; made if it is not.
         writer: Who writes those that are not there; None: nobody, and a prompt without one cannot
             be assessed.
 
@@ -192,7 +192,7 @@ class Answers:
         self.chat, self.votes = chat, votes
 
     def collect(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
-        """Return `positive` and `negative`: of each question its votes, None where unreadable.
+        """Return `positive` and `negative`: of each question its votes, None if unreadable.
 
         Args:
             image: RGB, of PIL.
@@ -349,7 +349,7 @@ class HwpqScore(VistarScore):
             return {"questions": questions, **self._answers.collect(image, questions)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the weighted share of confirmed facts; None where a question has no answer."""
+        """Return the weighted share of confirmed facts; None if a question has no answer."""
         questions = evidence["questions"]
         votes = [vote for side in SIDES for question in evidence[side] for vote in question]
         failed = f"{votes.count(None)} of {len(votes)} answers unreadable"

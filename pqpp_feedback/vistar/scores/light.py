@@ -35,7 +35,7 @@ class Light(VistarScore):
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
     def lacking(self, picture: Picture) -> str:
-        """Return why no direction is wanted; empty where one is."""
+        """Return why no direction is wanted; empty if one is."""
         if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
@@ -107,7 +107,7 @@ def _words(text: str) -> str:
 
 
 def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
-    """Pair objects with their cast shadows, in coordinates of the floor that they stand on.
+    """Pair objects with their cast shadows, in coordinates of the floor that they are on.
 
     Args:
         image: (height, width, 3) in 0 .. 1.

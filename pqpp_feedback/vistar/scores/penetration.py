@@ -147,7 +147,7 @@ def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
-    """Return the depths and the length of the line where two surfaces meet; None where nowhere."""
+    """Return the depths and the length of the line where two surfaces meet; None if nowhere."""
     chosen, square = choices("penetration"), np.ones((3, 3), bool)
     if not a.any() or not b.any():
         return None

@@ -131,7 +131,7 @@ def normalise_text(text: str) -> str:
 
 
 def best_match(read: str, wanted: str) -> str:
-    """Return the part of a read text that is most like the wanted one: other text is no fault.
+    """Return the part of a read text that is most like the wanted one: other text is not a fault.
 
     Example:
         >>> best_match("now grand canyn lodge", "grand canyon"), best_match("出口东门", "东门")
@@ -210,7 +210,7 @@ class TextRenderingScore(VistarScore):
         return self._last[1]
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty where a text is asked for."""
+        """Return why there is nothing to compare with; empty if a text is asked for."""
         lacking = "none in quotes or said to be drawn, no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {lacking}"
 

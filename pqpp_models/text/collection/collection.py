@@ -4,7 +4,7 @@ Retrieval for a query is easier, the more of the collection is like it. A collec
 vector a caption and layer of a text encoder, and hashes of its words, never its text. The first
 captions of a collection may be labelled: those of the training prompts.
 
-Query scope counts the captions that hold a query's words (He and Ounis, 2004). Coherence is how
+Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is how
 alike the captions nearest to a query are to each other (He et al., 2008).
 """
 
@@ -44,7 +44,7 @@ _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 @dataclass(eq=False)
 class Postings:
-    """Which captions hold which hashed word.
+    """Which captions contain which hashed word.
 
     Attributes:
         words: the distinct hashes of content words, sorted.
@@ -85,7 +85,7 @@ class Postings:
         return cls(words, starts, numbers.copy(), keys)
 
     def count_scope(self, prompts: Sequence[str]) -> Singles:
-        """Return how many captions hold all, nearly all or most of each prompt's content words.
+        """Return how many captions contain all, nearly all or most of each prompt's content words.
 
         Log counts of captions with all content words, with all but one and but two; with a share
         of at least `SCOPE_SHARES` of their inverse document frequency; the share that the captions
@@ -263,7 +263,7 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
 
 
 def compute_similarities(rows: Singles, known: Singles) -> Singles:
-    """Return cosines of unit vectors; -1 where a known vector is the row itself."""
+    """Return cosines of unit vectors; -1 if a known vector is the row itself."""
     similarity = rows @ known.T
     similarity[similarity >= SAME] = -1
     return similarity

@@ -1,7 +1,7 @@
-"""Which word pieces, and pairs of them, stand in the captions of a collection.
+"""Which word pieces, and pairs of them, are in the captions of a collection.
 
-A query whose words often stand together in captions has many images that fit. Only hashed counts
-are kept, so no caption can be read back from them.
+A query whose words often are together in captions has many images that fit. Only hashed counts are
+kept, so no caption can be read back from them.
 """
 
 from __future__ import annotations

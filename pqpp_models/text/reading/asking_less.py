@@ -1,6 +1,6 @@
 """A prompt that asks for less: what a prompt is compared with, so that more is never easier.
 
-Studies hold few prompts of each kind, so that a network may take a longer list, a longer text to
+Studies contain few prompts of each kind, so that a network may take a longer list, a longer text to
 draw, or a place for each thing for easier. A prediction that is the lowest of those for all that
 asks for less cannot.
 
@@ -92,7 +92,7 @@ def to_counts(text: str) -> tuple[Count, ...]:
 
 
 def is_couple(text: str, count: Count) -> bool:
-    """Tell whether a count is of two people, who come in twos.
+    """Return whether a count is of two people, who come in twos.
 
     >>> [is_couple(text, *to_counts(text)) for text in ("two old friends", "two old dogs")]
     [True, False]
@@ -111,7 +111,7 @@ _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
 def _is_name(text: str, number: int, start: int, end: int) -> bool:
-    """Tell whether a number names a thing or a year, or is a part of a word."""
+    """Return whether a number names a thing or a year, or is a part of a word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
     behind = text[end : end + 1]
@@ -156,8 +156,8 @@ def _singular(word: str) -> str:
 def with_fewer_things(text: str) -> tuple[str, ...]:
     """Return a text with each count of things put in words, as it is and lower, down to one.
 
-    Numbers above twelve are twelve. Where there are more than two counts the first two are lowered.
-    A text without a count is returned alone, as it came.
+    Numbers above twelve are twelve. If there are more than two counts the first two are lowered. A
+    text without a count is returned alone, as it came.
 
     >>> with_fewer_things("3 dogs")
     ('a dog', 'two dogs', 'three dogs')
@@ -176,7 +176,7 @@ def with_fewer_things(text: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 10)
 def _lower_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
-    """Return texts with lower numbers: of each, what stands before and behind it, and the thing."""
+    """Return texts with lower numbers: of each, what is before and behind it, and the thing."""
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
     ways = []
     for low, (most, before, between, thing) in zip(lowest, counted, strict=False):
@@ -239,7 +239,8 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
     """Return a text with what it asks for put in one way, as it is and lower.
 
     Fewer things that are counted, shorter lists and texts to draw, plain places and usual colours,
-    in all combinations while these are no more than 300. What holds none of it is returned alone.
+    in all combinations while these are no more than 300. What contains none of it is returned
+    alone.
 
     >>> simplify_prompt("a cat, a dog and a bird")
     ('a cat', 'a cat and a dog', 'a cat, a dog and a bird')

@@ -2,7 +2,7 @@
 
 Gibberish, other languages, residues of code and texts without a word say nothing to a predictor
 that was trained on English. `KnownWords` finds them by the words of normalised texts alone. It
-holds hashes of words and how usual three letters in a row are: no text.
+contains hashes of words and how usual three letters in a row are: no text.
 
 Beside it lie words of four letters or more, as `build_lexicon` gives them: `wordnet.bin` those of
 WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent ones of Google's corpus of web
@@ -53,7 +53,7 @@ _MOST_TOLD = 8
 
 _MOSTLY_ENGLISH = 0.6
 _USUAL = 64
-"""A word that stands in so many texts is known in full; a rarer one by the log of its count."""
+"""A word that is in so many texts is known in full; a rarer one by the log of its count."""
 _IN_VOCABULARY = 0.45
 _MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
 _ODD_VALUE = -0.3
@@ -178,7 +178,7 @@ class KnownWords:
     def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Rate how garbled prompts are, 0 to 1, by their unknown words.
 
-        Only of texts in English letters that are in no other language and hold no code. A word
+        Only of texts in English letters that are in no other language and contain no code. A word
         counts by how unlike English its letters are: a name that no list has is none. A prompt
         without a word that names anything is garbled, and so is one that repeats a word. A single
         word that nobody knows garbles no prompt that names something else.
@@ -304,7 +304,7 @@ class KnownWords:
 
 
 def repeats(words: Sequence[str]) -> bool:
-    """Tell whether a text says little but the same words again.
+    """Return whether a text says little but the same words again.
 
     >>> repeats("dog dog dog dog".split()), repeats("a dog and a cat and a bird".split())
     (True, False)
@@ -322,7 +322,7 @@ def _to_stems(word: str) -> Iterator[str]:
 
 
 class _Tokens(NamedTuple):
-    """What stands between two blanks: words and odd signs; of a residue of code none."""
+    """What is between two blanks: words and odd signs; of a residue of code none."""
 
     tokens: tuple[str, ...]
     words: tuple[str, ...]
@@ -345,7 +345,7 @@ def _hash_places(word: str) -> list[int]:
 
 
 def _split_triples(word: str) -> list[tuple[int, int, int]]:
-    """Return each letter with the two before it, as numbers; an edge stands at either end."""
+    """Return each letter with the two before it, as numbers; an edge is at either end."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
 
@@ -374,7 +374,7 @@ def _read_words() -> list[bytes]:
 
 @lru_cache(_CACHED)
 def _look_up(word: str) -> tuple[bool, bool]:
-    """Tell whether WordNet has a word, and whether the web has."""
+    """Return whether WordNet has a word, and whether the web has."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hash_word(word)

@@ -1,4 +1,4 @@
-"""In which language a prompt is: by its script, or by the small words that hold it together."""
+"""In which language a prompt is: by its script, or by the small words that contain it together."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
 def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the codes of ISO 639-1 of the languages that texts are in, the commonest first.
 
-    Told is what one in fifty of a thousand texts is in; nothing where that is a language without a
+    Told is what one in fifty of a thousand texts is in; nothing if that is a language without a
     code here, or none that is known.
 
     >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])

@@ -1,7 +1,7 @@
 """What makes a prompt hard, read off its words: numbers, negation, places, text to draw, rarity.
 
 How rare a word is, and whether two words ever stood in one caption, comes from tables of hashed
-counts. They hold no words, so no caption can be read back from them.
+counts. They contain no words, so no caption can be read back from them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class WordTables:
 
     Args:
         counts: by hash of a content word, the number of captions with it on a log scale.
-        pairs: one bit by hash of a pair of content words: whether a caption holds both.
+        pairs: one bit by hash of a pair of content words: whether a caption contains both.
         size: the number of captions.
     """
 

@@ -85,7 +85,7 @@ def _split(prompt: str) -> Iterator[tuple[str, bool]]:
 
 
 def get_idf(counts: Any) -> Singles:
-    """Return the inverse document frequency of each column, 0 where no prompt has it.
+    """Return the inverse document frequency of each column, 0 if no prompt has it.
 
     It is ``log((1 + prompts) / (1 + prompts that have it)) + 1``, as in scikit-learn.
     """
@@ -109,7 +109,7 @@ def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
 class SeenPieces:
     """Whether a prompt has anything in common with those that a predictor was fitted to.
 
-    It stands in the place of `KnownWords` where these were in no plain English.
+    It is in the place of `KnownWords` where these were in no plain English.
     """
 
     def __init__(self, rarity: Singles) -> None:
@@ -197,7 +197,7 @@ def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
 
 
 def _map_arrays(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
-    """Apply a function to the arrays that stand in one place of some readings."""
+    """Apply a function to the arrays that are in one place of some readings."""
     if parts[0] is None:
         return None
     if isinstance(parts[0], tuple):

@@ -57,7 +57,7 @@ class TrainingPrompts(NamedTuple):
     Attributes:
         reading: what is read of them.
         texts: the prompts, normalised.
-        values: shape ``(prompts, targets)``, NaN where there is none.
+        values: shape ``(prompts, targets)``, NaN if there is none.
         out_of_domain: which are in no plain English.
     """
 
@@ -370,7 +370,7 @@ def fit(
 
 
 def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
-    """Return the network that the head stands on, and the sentence encoder, where one is named."""
+    """Return the network that the head is on, and the sentence encoder, where one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
     if name in registry.PREDICTORS or read_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)

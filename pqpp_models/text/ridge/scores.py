@@ -23,10 +23,10 @@ class ScoreTable:
     """Prompts with their scores.
 
     Attributes:
-        ids: Of the prompts, None where they have none.
-        columns: Target to its scores, NaN where there is none.
+        ids: Of the prompts, None if they have none.
+        columns: Target to its scores, NaN if there is none.
         name: What the data is called.
-        limits: Lowest and highest value of a target, where that is told.
+        limits: Lowest and highest value of a target, if that is told.
         dataset: What the card tells of a dataset: ``name``, as on the Hub or listed, and
             ``licence``.
     """
@@ -57,7 +57,7 @@ def read_score_table(
 
     Raises:
         BenchmarkError: There is no such dataset, or no such part of it.
-        PredictorError: There is no such column, or a score is no number.
+        PredictorError: There is no such column, or a score is not a number.
         FileError: The table cannot be read.
     """
     path = Path(dataset)

@@ -180,7 +180,7 @@ class StaticBuild:
         return np.concatenate([honest, others])
 
     def alignment(self) -> Floats:
-        """Return what the teacher of `alignment` says of each text, NaN where it was not asked.
+        """Return what the teacher of `alignment` says of each text, NaN if it was not asked.
 
         The teacher is the encoder, tuned on the targets and then on the studies. The prompts that
         it learned from have half of what people said of them.
@@ -291,11 +291,11 @@ def read_study_facts(predictor: StaticPredictor, study: Study) -> Judged:
 def predict_each_left_out(
     sources: Studies, names: Sequence[str] = ()
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Predict each study, or some, by the others, without their prompts that also stand in it.
+    """Predict each study, or some, by the others, without their prompts that also are in it.
 
-    What the models stand on is the network of `static-train`, which has read no study. As
-    everywhere, garbled prompts are a deviation below the mean, and other languages at it. A study
-    that is alone is predicted by itself.
+    What the models are on is the network of `static-train`, which has read no study. As everywhere,
+    garbled prompts are a deviation below the mean, and other languages at it. A study that is alone
+    is predicted by itself.
 
     Returns:
         The predictions, and how they order each study's prompts.

@@ -84,8 +84,8 @@ def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
 
     Returns:
         ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
-        mean over groups, where there are; and Spearman's coefficient of the number of words, fewer
-        being better. None stands where predictions are all alike, and so order nothing.
+        mean over groups, if there are; and Spearman's coefficient of the number of words, fewer
+        being better. None is where predictions are all alike, and so order nothing.
     """
     prompts = list(study.prompts)
 
@@ -190,7 +190,7 @@ class TextData:
     ) -> dict[str, Any]:
         """Score a predictor on the validation split, and on studies that it has not learned.
 
-        What is told of studies already stays.
+        What is said of studies already stays.
         """
         validation = self.validation
         assert predictor.record.rows is not None
@@ -270,7 +270,7 @@ def read_parti(path: str) -> list[str]:
 def make_up_prompts(
     captions: Sequence[str], names: Sequence[str], count: int, seed: int
 ) -> list[str]:
-    """Return prompts that are no captions, for a student to see what a teacher makes of them.
+    """Return prompts that are not captions, for a student to see what a teacher makes of them.
 
     A third are pieces of captions, a third captions with names put in place of their words, a third
     words and names beside each other; most in small letters and without a full stop.

@@ -18,7 +18,7 @@ _DIGITS = 4
 def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the reference of a predictor, as its configuration holds it.
+    """Return the reference of a predictor, as its configuration contains it.
 
     Args:
         predictor: Of texts.

@@ -181,7 +181,7 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
             ``t2v``, ``pqpp/v1.1``) and the files ``ratings/aigiqa20k_half.csv`` and
             ``ratings/imagenhub.csv``; None lets each benchmark find or download its own, and
             leaves the two files out.
-        without: names of `SOURCES` that are left out. Prompts of theirs that also stand in another
+        without: names of `SOURCES` that are left out. Prompts of theirs that also are in another
             source are left out there, too.
 
     Returns:

@@ -6,7 +6,7 @@ Pooling all rows in one regression drowns the small sources, so the encoder firs
 a prompt hard from PQPP's nine targets, and then, with a head of its own, the order of the prompts
 within each source.
 
-How small networks are trained stands here too: batches, a learning rate that rises and falls, and a
+How small networks are trained is here too: batches, a learning rate that rises and falls, and a
 watch over both.
 """
 
@@ -147,7 +147,7 @@ def fine_tune(
         model: a `backbone` with a `head`, like `BertForPerformancePrediction`.
         tokenizer: the encoder's.
         prompts: as they are to be read.
-        labels: shape ``(prompts, targets)``, 0 to 1, NaN where not known.
+        labels: shape ``(prompts, targets)``, 0 to 1, NaN if not known.
         settings: see there.
         seed: of the order; that of dropout is the caller's `torch.manual_seed`.
         name: what the settings are called in a recipe, and on the bar.
@@ -457,7 +457,7 @@ def distil(
 
     Args:
         encoded: numbers of the prompts' word pieces.
-        goals: what each prompt's scores should be, NaN where that is not known.
+        goals: what each prompt's scores should be, NaN if that is not known.
         points: where each prompt's point should be, unit vectors.
         pieces: the word pieces' first vectors.
         settings: see there.
