@@ -115,8 +115,8 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     for name, array in tensors.items():
         if not _is_finite(array):
             raise ModelError(
-                f"{path}: {name!r} holds NaN or infinite values; save or download the predictor "
-                "again"
+                f"{path}: {name!r} contains NaN or infinite values; save or download the "
+                "predictor again"
             )
     return tensors
 

@@ -121,7 +121,7 @@ def read_foreign_json(path: Path) -> Any:
 
 def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ModelError(f"{visible(str(path))} is larger than those of any known model; {_AGAIN}")
+        raise ModelError(f"{visible(str(path))} is larger than that of any known model; {_AGAIN}")
     return content
 
 
@@ -190,7 +190,7 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
             most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
             if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
                 raise ModelError(
-                    f"{path}: {key!r} is {most:.3g}, but there are weights of {tensors} tensors; "
+                    f"{path}: {key!r} is {most:.3g}, but the weights have {tensors} tensors; "
                     f"{_AGAIN}"
                 )
     import torch.nn.modules.module as torch_module

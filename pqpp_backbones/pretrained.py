@@ -106,7 +106,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     if reason is None and "trust_remote_code" in str(error):
         return f"{which} needs its own code, which is never run"
     if reason is None:
-        return f"{which} is of another kind or not whole: {type(error).__name__}"
+        return f"{which} is incomplete or another kind of model: {type(error).__name__}"
     return f"{which} {reason}"
 
 
@@ -287,7 +287,7 @@ def load_model(
             folder, trust_remote_code=False, **local
         )
         if report["missing_keys"]:  # they would be random
-            raise ModelError(f"its weights lack {min(report['missing_keys'])!r}")
+            raise ModelError(f"its weights have no {min(report['missing_keys'])!r}")
     device = usual_device() if device is None else device
     return LoadedModel(move_to(model.eval(), device), processor, source, device, dtype)
 
@@ -339,7 +339,7 @@ def check_ids(ids: Any, model: Any) -> None:
         >>> check_ids(np.array([[2, 3]]), model)
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: the tokenizer gives the token 3, the ...
+        pqpp_backbones.errors.ModelError: the tokenizer returns token 3, but ...
     """
     try:
         known = model.get_input_embeddings().num_embeddings
@@ -348,8 +348,8 @@ def check_ids(ids: Any, model: Any) -> None:
     highest = int(ids.max())
     if highest >= known:
         raise ModelError(
-            f"the tokenizer gives the token {highest}, the model knows 0 to {known - 1}; give the "
-            "tokenizer that it was trained with"
+            f"the tokenizer returns token {highest}, but the model has 0 to {known - 1}; give "
+            "the tokenizer it was trained with"
         )
 
 
@@ -393,7 +393,9 @@ class StrictLoading:
                 )
             except (OSError, RuntimeError) as error:
                 if "no file named" in str(error):
-                    line = f"{WEIGHTS} is missing; other formats can hold code and are not loaded"
+                    line = (
+                        f"{WEIGHTS} is missing; other formats can contain code and are not loaded"
+                    )
                     raise ModelError(line) from None
                 if "mismatch" not in str(error):
                     raise
@@ -405,7 +407,7 @@ class StrictLoading:
                 more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
                 raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {missing[0]!r}{more}")
             if not is_finite(model):
-                raise ModelError(f"{WEIGHTS} holds NaN or infinite values")
+                raise ModelError(f"{WEIGHTS} contains NaN or infinite values")
         return (model, report) if wanted else model
 
 

@@ -103,7 +103,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         if self.gallery and self.image_dir is None:
             raise PqppError("`gallery`: it shows the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence`: it holds the prompts; leave `file` and `dataset` out")
+            raise PqppError("`evidence`: it contains the prompts; remove `file` and `dataset`")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
             raise PqppError(f"`output` {self.output}: shards are written into a folder")
@@ -128,7 +128,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             first = next(rows, None)
             if first is None:
                 names = " or ".join(assessor.name for assessor in assessors)
-                raise PqppError(f"`evidence`: {self.evidence} holds no verdict of {names}")
+                raise PqppError(f"`evidence`: {self.evidence} has no verdict of {names}")
             count = write_verdicts(self.output, itertools.chain([first], rows))
             note(f"rescored {count} rows: {self.output}")
         else:

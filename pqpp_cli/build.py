@@ -203,6 +203,7 @@ class Build(
 def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
     """Give what came of a build, for people."""
     from pqpp_files.figures import figures_text
+    from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
     yield from (*built.trust_lines, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
@@ -215,6 +216,8 @@ def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> 
     yield from built.preferences.lines() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"
+    if "train" in built.splits and built.splits["train"].num_rows < FEWEST_PROMPTS:
+        yield f"pqpp fit needs {FEWEST_PROMPTS} prompts in train: rate more, or change `fractions`"
     if built.generation and built.generation.annotators:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)

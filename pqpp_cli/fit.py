@@ -91,23 +91,25 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
         told: dict[str, Any] = {"limits": data.limits, "progress": sys.stderr.isatty()}
         if self.chat_model:
             chat = self.open_chat(self.chat_model, self.budget())
-            fitted: Predictor = LlmPredictor.fit(chat, *given, **told)
-            for name, found in fitted.details["training"]["cross_validation"].items():
-                print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
-            note(chat.budget.line())
+            fitted: Any = LlmPredictor.fit(chat, *given, **told)
         else:
             told |= {"folds": self.folds, "ids": data.ids}
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
+        fitted.details = {**fitted.details, "dataset": data.dataset}
+        folder = fitted.save_pretrained(self.output)  # whoever reads the output may stop early
+        training = fitted.details["training"]
+        if self.chat_model:
+            for name, found in training["cross_validation"].items():
+                print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
+            note(chat.budget.line())
+        else:
             print(format_figures(fitted))
-            training = fitted.details["training"]
             if training["prompts"] < len(values):
                 note(f"{len(values)} rows are {training['prompts']} prompts, averaged")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
                 print(_FAR.format_map(training))
-        fitted.details = {**fitted.details, "dataset": data.dataset}
-        folder = fitted.save_pretrained(self.output)
         print(f"saved to {folder}; use it with pqpp predict --predictor {folder}")
 
 

@@ -31,18 +31,20 @@ class _Dtype:
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
         if not isinstance(text, str) or not re.fullmatch(r"[biuf][1248]", text):
-            raise pickle.UnpicklingError(f"it holds an array of {text!r:.40}, numbers are allowed")
+            raise pickle.UnpicklingError(
+                f"it contains an array of {text!r:.40}; only numbers are allowed"
+            )
         self.text, self.order = text, "="
 
     def __setstate__(self, state):
         if not (isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">", "|", "=")):
-            raise pickle.UnpicklingError("it holds a forged type of numbers")
+            raise pickle.UnpicklingError("it contains a forged number type")
         self.order = state[1]
 
     def read(self, content, shape) -> list:
         """Return the numbers of some bytes as nested lists."""
         if not isinstance(self, _Dtype):
-            raise pickle.UnpicklingError("it holds an array without a type of numbers")
+            raise pickle.UnpicklingError("it contains an array without a number type")
         numbers = np.frombuffer(content, np.dtype(self.order + self.text))
         return numbers.reshape(shape).tolist()
 
@@ -53,7 +55,9 @@ class _Array(list):
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
         if fortran and len(shape) > 1:
-            raise pickle.UnpicklingError("it holds an array in column order, which is not read")
+            raise pickle.UnpicklingError(
+                "it contains an array in column order, which is not supported"
+            )
         self[:] = _Dtype.read(dtype, content, shape)
 
 
@@ -70,7 +74,7 @@ def _restrict(kind: type):
 
     def make(*values):
         if not all(isinstance(value, int | float | str) for value in values):
-            raise pickle.UnpicklingError(f"it makes a {kind.__name__} of something else")
+            raise pickle.UnpicklingError(f"it builds a {kind.__name__} from something else")
         return kind(*values)
 
     return make

@@ -143,7 +143,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        what = f"column {name} is {table[name][row][:80]!r}, it must be {columns[name].allowed()}"
+        what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].allowed()}"
         raise bad_file(table.locate(row), what)
     return pa.table(read)
 
@@ -198,8 +198,8 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     if error is not None:
         where = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
-        came = f"{name}{where}: {error.instance!r:.60} came"
-        raise BenchmarkError(f"{came}, it must be {wanted}; {remedy}")
+        got = f"{name}{where}: got {error.instance!r:.60}"
+        raise BenchmarkError(f"{got}, expected {wanted}; {remedy}")
 
 
 @functools.cache

@@ -47,7 +47,7 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
         if digest not in known:
             if digest not in confirmed:
                 raise ModelError(
-                    f"{path} is a pickle, which could hold code; if its source tells the same "
+                    f"{path} is a pickle, which can contain code; if its source states the same "
                     f"SHA-256, confirm it once: `confirm` {digest}"
                 )
             record.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     source, file = _NAMES[name]["source"], _NAMES[name].get("file")
     if given or not file:
-        raise ModelError(f"{name}: `weights` names no one pickle ({given}); give {source}")
+        raise ModelError(f"{name}: `weights` must name one pickle ({given}); give {source}")
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
@@ -88,7 +88,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
 
-    with loading(f"{path} are no weights of {name}", "name others", base, files=TEXTS):
+    with loading(f"{path} is not a file of weights for {name}", "name others", base, files=TEXTS):
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
             turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}

@@ -39,7 +39,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
         pqpp_files.errors.FileError: ~nobody-here/a: no such user; write the full path
     """
     if "\0" in str(path):
-        raise FileError(f"{path!s}: a path cannot hold the character NUL; check its name")
+        raise FileError(f"{path!s}: a path cannot contain a NUL character; check its name")
     try:
         return Path(path).expanduser()
     except RuntimeError:

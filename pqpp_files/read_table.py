@@ -234,8 +234,8 @@ def read_columns(
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
             raise FileError(
-                f"{source.locate(row)}: {name} is {kind}, a text or a number is allowed; give "
-                "each value a row of its own"
+                f"{source.locate(row)}: {name} is {kind}, expected text or a number; give each "
+                "value its own row"
             )
     return table, source.names
 

@@ -188,7 +188,7 @@ class Separated(Format):
         def rows() -> Iterator[list[str]]:
             further = list(itertools.islice(records, 2))
             if len(further) == 2 and all(cell.startswith('{"ImportId"') for cell in further[1]):
-                self.assumed["Qualtrics with three lines of names"] = None
+                self.assumed["Qualtrics with three header lines"] = None
                 self.above = 3
             else:
                 yield from further
@@ -226,7 +226,7 @@ class Separated(Format):
                 yield line, record
                 line = reader.line_num + above + 1
         except csv.Error as error:
-            reason = "a quote opens and never closes" if "end of data" in str(error) else error
+            reason = "unclosed quote" if "end of data" in str(error) else error
             raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
 
     @cached_property
@@ -315,8 +315,7 @@ class JsonLines(Format):
             if not isinstance(record, dict):
                 if self.plain is None:
                     raise FileError(
-                        f"{self.locate(row)}: no JSON object, an object with a key a column is "
-                        "needed"
+                        f"{self.locate(row)}: expected a JSON object with one key per column"
                     )
                 records[row] = {self.plain: record}
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
@@ -436,7 +435,7 @@ class Stata(Format):
         """See `Format.columns`."""
         import pandas as pd
 
-        with explain(f"{self.path}: not a file of Stata", "save it as CSV"):
+        with explain(f"{self.path}: not a Stata file", "save it as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._take([*map(str, table)])}
@@ -477,7 +476,7 @@ def open_format(
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
         raise FileError(
-            f"{source.name}: files of type {suffix!r} are not read; use one of "
+            f"{source.name}: cannot read {suffix!r} files; use one of "
             f"{', '.join(kind or 'no suffix' for kind in kinds)}"
         )
     form = FORMATS[suffix](source, wanted, plain)

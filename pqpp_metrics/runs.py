@@ -197,7 +197,7 @@ def _by_query(
     for row, (query, document, value) in enumerate(rows):
         own = nested.setdefault(query, {})
         if document in own:
-            twice = f"document {document} is twice in query {query}; keep one"
+            twice = f"document {document} is twice in query {query}; remove one"
             raise MetricInputError(f"{place_of(row)}: {twice}")
         own[document] = value
     return nested
@@ -239,7 +239,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     refused = rows if is_one or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
         came = f"{table.locate(odd)}: {column} is {values[odd]}"
-        raise MetricInputError(f"{came}; a finite number is needed, or `nan` drop")
+        raise MetricInputError(f"{came}; expected a finite number, or choose `nan` drop")
     if not rows:
         raise MetricInputError(f"{table.path}: no row has a {column}; give a file with some")
     ids = [
@@ -282,7 +282,7 @@ def _as_nested(side: str, held: RunLike) -> Nested:
             raise not_allowed_error(side, held, wanted) from None
         nested = _by_query(rows, lambda row: f"`{side}`")
     if not nested:
-        raise MetricInputError(f"`{side}` holds no document; give some, by query")
+        raise MetricInputError(f"`{side}` has no documents; give some, by query")
     for query, own in nested.items():
         if not all(map(math.isfinite, own.values())):
             document, value = next(pair for pair in own.items() if not math.isfinite(pair[1]))
@@ -487,7 +487,7 @@ def compare_runs(
         (0.5, 0.5)
     """
     if len(runs) < 2:
-        raise MetricInputError("`runs` must hold two runs or more, by their names")
+        raise MetricInputError("`runs` must have two runs or more, by name")
     rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
     qrels, measures = _as_nested("qrels", qrels), parse_measures(measures)  # once for all runs
     tables = {name: _values(run, qrels, measures, missing, rules) for name, run in runs.items()}
@@ -589,7 +589,7 @@ def compute_runs(
     known = [name for name in inspect.signature(function).parameters if name != "missing"][3:]
     for name in chosen:
         if name not in known:
-            raise MetricInputError(f"`option` {name}: it is unknown; {did_you_mean(name, known)}")
+            raise MetricInputError(f"`option` {name}: unknown; {did_you_mean(name, known)}")
     files = _name_runs(runs)
     trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything

@@ -251,7 +251,7 @@ def _match_rows(
                 continue
             fault = f"{name!r} is empty; give every row one"
             if text:
-                fault = f"{name} {_shorten(text)!r} is there twice, so rows cannot be joined by it"
+                fault = f"duplicate {name} {_shorten(text)!r}, so rows cannot be joined by it"
                 fault += "; keep one of each"
             raise MetricInputError(f"{file.table.locate(row)}: {fault}")
     common = set.intersection(*map(set, places))

@@ -114,7 +114,7 @@ def parse_cell(text: str | bytes) -> Any:
         >>> parse_cell('{"label": 2}')
         {'label': 2}
     """
-    return parse_json(text, "a cell of the study's database", remedy="go back to a backup")
+    return parse_json(text, "a cell of the study's database", remedy="restore a backup")
 
 
 _FIXED = ("name", "kind", "seed")

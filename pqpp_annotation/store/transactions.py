@@ -201,7 +201,7 @@ class Store:
             if isinstance(error, IntegrityError):  # a defect of ours, not of the file
                 raise
             raise AnnotationError(
-                f"{self.name} is damaged or not a database ({reason}); go back to a backup", 503
+                f"{self.name} is damaged or not a database ({reason}); restore a backup", 503
             ) from error
 
 

@@ -67,7 +67,7 @@ class Ledger:
                     try:
                         self._enter(parse_json(line, "a line", parse_constant=no_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
-                        fault = f"{self.path}, line {self._read}: no line of a ledger"
+                        fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None
                 if cut := new[len(whole) :]:  # by a kill, in the middle of a line of ours
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):

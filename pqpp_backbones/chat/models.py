@@ -55,7 +55,7 @@ class Endpoint(Chat):
             reply = _reply(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
             said = visible(str(completion))[:200]
-            line = f"{self.url}: what came is no chat completion ({said}); check the address"
+            line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
             raise ServiceError(line) from None
         self.budget.settle(call, request, reply, self.name)
         return reply

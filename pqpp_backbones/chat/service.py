@@ -64,7 +64,7 @@ class Service:
         self._key = os.environ.get(key_in, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
-                f"the variable {key_in} holds blanks or other characters that cannot be in a key"
+                f"the variable {key_in} contains spaces or other characters that a key cannot have"
             )
         self._wire = _Wire(budget, timeout)
         try:

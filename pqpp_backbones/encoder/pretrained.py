@@ -61,13 +61,12 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         )
         lacking = sorted(report["missing_keys"]) if config is tower else []
         if lacking:
-            raise ModelError(f"its text tower lacks {lacking[0]!r}")
+            raise ModelError(f"its text tower has no {lacking[0]!r}")
     config = encoder.config
     is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
     if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
         raise ModelError(
-            f"{name_or_path} holds a model of type {config.model_type!r}, which is not a text "
-            f"encoder; {remedy}"
+            f"{name_or_path} is a model of type {config.model_type!r}, not a text encoder; {remedy}"
         )
     return encoder
 
@@ -101,15 +100,15 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
     kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
     if kind not in ("WordPiece", "WordLevel"):
         raise ModelError(
-            f"the encoder's tokenizer is of the kind {kind}, but vectors of word pieces are wanted "
-            "(WordPiece, as BERT's or MiniLM's); name such an encoder"
+            f"the encoder's tokenizer is {kind}; name an encoder with WordPiece, like BERT or "
+            "MiniLM"
         )
     numbers = tokenizer.get_vocab()
     known = encoder.get_input_embeddings().num_embeddings
     if sorted(numbers.values()) != list(range(len(numbers))) or len(numbers) > known:
         raise ModelError(
-            f"the encoder has {known} vectors of words, which are not those of its tokenizer's "
-            f"{len(numbers)} pieces; name another encoder"
+            f"the encoder has {known} word vectors for a tokenizer of {len(numbers)} pieces; "
+            "name another encoder"
         )
     return sorted(numbers, key=numbers.__getitem__)
 

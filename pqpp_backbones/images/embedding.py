@@ -29,8 +29,8 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
         )
     if not all(hasattr(backbone, name) for name in _NEEDED):
         raise ModelError(
-            f"{name_or_path} holds a model of type {backbone.config.model_type!r}, which does "
-            f"not embed both texts and images; {remedy}"
+            f"{name_or_path} is a model of type {backbone.config.model_type!r}, which does not "
+            f"embed both texts and images; {remedy}"
         )
     return backbone
 

@@ -104,9 +104,9 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
         called[role] = question
     else:
         there = f"the questions {', '.join(questions)}" if questions else "no answer"
-        remedy = "name one by `columns` label=NAME, or choice=NAME, or rank=NAME"
+        remedy = "name one by `columns` label=NAME, choice=NAME or rank=NAME"
         remedy += f", or all by `questions` {','.join(questions)}" if questions else ""
-        raise BenchmarkError(f"{path}: it holds {there}; {remedy}")
+        raise BenchmarkError(f"{path}: it has {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     given = [row for row in rows if not question or row.get(question) is not None]
     notes = list(found.notes)
@@ -216,14 +216,14 @@ def read_long(
         note = "no column; all votes on a prompt and a model count as votes on one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
-        rows[role] = table.values(role, to_number, "a finite number is allowed")
+        rows[role] = table.values(role, to_number, "expected a finite number")
     rows["control"] = "control" in rows and table.values("control", *make_parser(FLAGS)) == 1
     return table
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
     """Return a parser of some words, and what it allows, for `LongTable.values`."""
-    allowed = f"one of {', '.join(filter(None, words))} is allowed"
+    allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(to_key(text)), allowed
 
 
@@ -402,7 +402,7 @@ def _refuse_columns(
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.require_filled(role)
     for role in filter(table.rows.__contains__, _NUMBERS):
-        table.values(role, to_number, "a finite number is allowed")
+        table.values(role, to_number, "expected a finite number")
     if kind == "judgments" and "label" in table.rows:
         parse_labels(table, "label", find_scale(table, options), options.blank)
     table.raise_faults()

@@ -148,9 +148,9 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
         raise BenchmarkError(f"`aggregate` {rule}: these are scores, not votes; remove it")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
-        why = "means of repeated votes" if averaged else f"the scale {scale.name}"
+        why = "means of repeated votes" if averaged else f"on the scale {scale.name}"
         remedy = "choose another" + (", or `repeats` first or last" if averaged else "")
-        came = f"{why} came, it is for the labels 2, 1, 0 and -1"
+        came = f"these are {why}, not the labels 2, 1, 0 and -1"
         raise BenchmarkError(f"`aggregate` majority: {came}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
         remedy = "give `columns` annotator=COLUMN, or choose mean or median"

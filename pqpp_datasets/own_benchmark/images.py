@@ -154,7 +154,7 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
         with cached_if_unreachable(source):
             return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise BenchmarkError(f"{source} holds no data files") from None
+        raise BenchmarkError(f"{source} has no data files") from None
     except PqppError:
         raise
     except OSError as error:
@@ -162,7 +162,9 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
             raise
         raise BenchmarkError(f"the dataset {source} {reason}") from None
     except datasets.exceptions.DatasetGenerationCastError:
-        raise BenchmarkError(f"{source} holds different columns; name one subset") from None
+        raise BenchmarkError(
+            f"the subsets of {source} have different columns; name one subset"
+        ) from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
         raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

@@ -136,7 +136,7 @@ def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable])
         tables[table].fault(
             "prompt",
             doubtful["row"].to_numpy(),
-            f"no {role} came for {text!r:.60}, which other rows have from "
+            f"no {role} for {text!r:.60}, which other rows have from "
             f"{', '.join(given[[text]])[:100]}; name the {role}",
         )
     only = texts.map(given[~given.index.duplicated()]).astype(object)
@@ -165,7 +165,7 @@ def split_by_stratum(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(f"fractions: {fractions} came; give shares that sum to 1")
+        raise BenchmarkError(f"fractions: {fractions}; give shares that sum to 1")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())

@@ -146,7 +146,7 @@ def parse_row(path: Path, record: Record) -> dict:
         row[ours] = {"bytes": encoded, "path": None}
     labels = _get_text(where, example, _LABELS).split()
     if odd := [label for label in labels if label not in ("0", "1")]:
-        raise bad_file(where, f"{_LABELS} holds {odd[0]!r:.40}, it may hold only 0 and 1")
+        raise bad_file(where, f"{_LABELS} contains {odd[0]!r:.40}, expected only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
@@ -155,7 +155,7 @@ def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: ty
         raise bad_file(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise bad_file(where, f"{name} holds {str(values)[:40]}, expected {kind.__name__}")
+        raise bad_file(where, f"{name} is {str(values)[:40]}, expected {kind.__name__}")
     return values[0]
 
 

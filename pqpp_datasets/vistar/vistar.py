@@ -129,7 +129,7 @@ def _syntax_error(
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
     terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return BenchmarkError(f"{place}: {came} came, {' or '.join(names)} is allowed")
+    return BenchmarkError(f"{place}: got {came}, expected {' or '.join(names)}")
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
             raise bad_file(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            allowed = f"a number from 0 to {prompts - 1} that no earlier line has is allowed"
+            allowed = f"expected a number from 0 to {prompts - 1} that no earlier line has"
             raise bad_file(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])

@@ -77,7 +77,7 @@ class EndpointGenerator(Generator):
             raise
         self.budget.ledger.settle(call, self.budget.price_call)
         if not isinstance(answer, dict) or "data" not in answer:
-            raise ServiceError(f"{self._service.url}: what came is no image; check the address")
+            raise ServiceError(f"{self._service.url}: the reply is not an image; check the address")
         found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}
         found = found if isinstance(found, dict) else {}
         image, why = _read(found)
@@ -91,11 +91,11 @@ def _read(found: dict[str, Any]) -> tuple[Any, str]:
     """Return the image of an answer, or why there is none."""
     told = found.get("b64_json") or found.get("url")
     if not isinstance(told, str):
-        return None, "the answer holds no image"
+        return None, "the reply has no image"
     if told.startswith(("http://", "https://")):
-        return None, "the answer is a URL, which is not fetched; request b64_json"
+        return None, "the reply is a URL, which is not fetched; request b64_json"
     try:
         raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", told), validate=True)
         return open_image(raw), ""
     except (ValueError, FileError):
-        return None, "what came is no whole image"
+        return None, "the reply is not a complete image"

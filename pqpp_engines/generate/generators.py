@@ -105,11 +105,11 @@ class CommandGenerator(Generator):
     def __post_init__(self) -> None:
         missing = [mark for mark in ("{prompt}", "{output}") if mark not in self.command]
         if missing:
-            raise EngineError(f"`command` lacks {missing[0]}; add it")
+            raise EngineError(f"`command` has no {missing[0]}; add it")
         try:
             shlex.split(self.command)
         except ValueError:
-            raise EngineError("`command`: a quote opens and never closes; correct it") from None
+            raise EngineError("`command`: unclosed quote; correct it") from None
         self.settings = {"command": self.command}
 
     def make_one(self, request: ImageRequest) -> GeneratedImage:
@@ -129,7 +129,7 @@ class CommandGenerator(Generator):
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
                     raise EngineError(f"`command`: {words[0]:.80}: {error.strerror}") from None
-                fault = "`command`: the prompt is too long for one, or holds a zero character"
+                fault = "`command`: the prompt is too long or contains a NUL character"
                 raise EngineError(fault, True) from None
             said = "".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
             if done.returncode:

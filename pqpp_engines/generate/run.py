@@ -376,5 +376,5 @@ class GenerateShard:
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
-            raise EngineError(f"no image of {len(prompts)} prompts can be made: {done[0].refusal}")
+            raise EngineError(f"none of {len(prompts)} prompts can be generated: {done[0].refusal}")
         return sorted(done, key=lambda image: image.request.index)

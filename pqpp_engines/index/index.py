@@ -69,13 +69,13 @@ class Index:
             # faiss may read beyond the end of a file that was cut or changed, and end the process.
             for name in (INDEX, IDS):
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
-                    raise ValueError(f"{name} was changed since it was written")
+                    raise ValueError(f"{name} has changed since it was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
-                raise ValueError("its files do not belong together")
+                raise ValueError("its files do not match each other")
 
     def __len__(self) -> int:
         return len(self.ids)

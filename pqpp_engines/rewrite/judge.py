@@ -222,7 +222,7 @@ class Judge:
         if missing:
             return f"the text “{missing[0]}” is lost"
         if order < LEAST_IN_ORDER and not self.is_query:
-            return f"a heap of words: in order with probability {order:.2f}"
+            return f"word salad: grammatical with probability {order:.2f}"
         return ""
 
     def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:

@@ -123,8 +123,8 @@ class Log:
                         told["reply"] = {**reply, "image": image.name}
                 if "reply" not in told:
                     warnings.warn(
-                        f"JSON holds no {type(result).__name__}: {self._ledger.path} does not keep "
-                        "such answers, and another run pays for them again",
+                        f"a {type(result).__name__} cannot be stored in {self._ledger.path}: "
+                        "another run pays for such answers again",
                         stacklevel=2,
                     )
         self._ledger.settle(call, paid, **told)

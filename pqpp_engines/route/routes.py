@@ -334,7 +334,7 @@ def read_router(path: Path) -> dict[str, Any]:
         raise EngineError(f"{path}: not a router (its model_type is not {KIND})")
     with explain(f"{path} is damaged", "make it again", EngineError):
         if router["sha256"] != to_hash(router):
-            raise ValueError("it was changed since it was written")
+            raise ValueError("it has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]

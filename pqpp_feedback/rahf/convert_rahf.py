@@ -69,7 +69,7 @@ def read_weights(path: str | Path) -> StateDict:
     except Exception as error:  # its text may advise to run what the file holds
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the path, or save its state_dict as safetensors"
-        wrong = f"{path} cannot be read, or holds other things than tensors ({reason})"
+        wrong = f"{path} cannot be read, or contains more than tensors ({reason})"
         raise ModelError(f"{wrong}; {remedy}") from None
     for name in ("state_dict", "model"):
         if isinstance(content, Mapping) and isinstance(content.get(name), Mapping):

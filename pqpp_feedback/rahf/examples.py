@@ -57,7 +57,7 @@ def load_split(
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
-        remedy = "RichHF's records have no prompts and images: give Pick-a-Pic v1 as pickapic_dir"
+        remedy = "RichHF's records have no prompts or images; give Pick-a-Pic v1 as pickapic_dir"
         raise FeedbackError(f"{dataset} ({split}) has no column {', '.join(missing)}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))

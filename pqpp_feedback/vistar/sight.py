@@ -268,10 +268,10 @@ def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     Example:
         >>> uneven(np.full((2, 2), 3.0))
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: the model of depth sees one distance everywhere
+        pqpp_feedback.errors.FeedbackError: the depth model returns one distance everywhere
     """
     if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise FeedbackError("the model of depth sees one distance everywhere")
+        raise FeedbackError("the depth model returns one distance everywhere")
     return depth
 
 

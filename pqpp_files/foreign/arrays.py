@@ -97,7 +97,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-    with explain(f"{path}: no index of faiss", "build it again"):
+    with explain(f"{path}: not a faiss index", "build it again"):
         return faiss.read_index(str(_regular(path)), flags)
 
 

@@ -31,4 +31,4 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         if is_full(error):
             raise
         reason = in_a_line(error, named=False)
-        raise FileError(f"{path} cannot be used ({reason}); go back to a backup") from None
+        raise FileError(f"{path} cannot be used ({reason}); restore a backup") from None

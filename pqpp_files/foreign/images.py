@@ -132,7 +132,7 @@ def _explain(value: Any) -> Iterator[None]:
             yield
     except Exception as error:
         which = f"the image {value}" if isinstance(value, (str, os.PathLike)) else "an image"
-        remedy = "give images, paths or arrays of 8 bit, or grey ones of 16"
+        remedy = "give images, paths, 8-bit arrays or 16-bit grey arrays"
         raise FileError(f"{which} could not be read ({type(error).__name__}); {remedy}") from None
 
 

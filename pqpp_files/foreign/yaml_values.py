@@ -39,7 +39,7 @@ def read_yaml(
     text = read_bounded(path, _MOST_BYTES, error, f"check the path{hint}")
     content = parse_yaml(text, str(path), error, as_text)
     if not isinstance(content, dict):
-        raise error(f"{path} holds no `name: value` lines{see}")
+        raise error(f"{path} has no `name: value` lines{see}")
     return content
 
 

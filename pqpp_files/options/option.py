@@ -279,4 +279,4 @@ def check_path(name: str, kind: str, value: str) -> None:
         kind_there = "folder" if is_folder else "file"
         raise PqppError(f"{text}, a {kind_there}; name a {wanted}")
     if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
-        raise PqppError(f"{text}; you may not read this {wanted}, check its permissions")
+        raise PqppError(f"{text}; permission denied: check the permissions of this {wanted}")

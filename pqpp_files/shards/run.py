@@ -182,7 +182,7 @@ class Work:
         names = self.store.names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
-                raise FileError(f"{self.store} holds shards but no {MANIFEST}; name a new folder")
+                raise FileError(f"{self.store} has shards but no {MANIFEST}; name a new folder")
             return names
         wanted = parse_json(self.manifest)
         try:

@@ -35,7 +35,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
     if array.dtype == object:
         array = _of_one_kind(name, array.ravel().tolist()).reshape(array.shape)
     if array.dtype.kind not in "iubfO":
-        raise MetricInputError(f"`{name}` holds {array.dtype}; give text or numbers as labels")
+        raise MetricInputError(f"`{name}` is {array.dtype}; give text or numbers as labels")
     if array.dtype.kind == "f":
         _require_finite(name, array)
     return array
@@ -80,7 +80,7 @@ def _of_one_kind(name, labels):
 
 def _require_finite(name, fractions):
     if not np.isfinite(fractions).all():
-        raise MetricInputError(f"`{name}` holds NaN or infinite labels; drop those items first")
+        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop those items first")
 
 
 def describe_type(labels: NDArray[Any]) -> str:
@@ -119,7 +119,7 @@ def label_codes(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]
     _inputs.require_alike(True, **arrays)
     kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
-        came = f"one side holds {kinds[0]} and the other {kinds[1]}"
+        came = f"one side has {kinds[0]} and the other {kinds[1]}"
         raise MetricInputError(f"{came}; give both alike")
     return category_codes(*arrays.values())
 

@@ -92,13 +92,15 @@ def _without_none(name, array):
         kind = ", ".join(sorted({type(item).__name__ for item in array.flat}))
     elif isinstance(array, np.ndarray) and array.dtype.kind in "US":
         kind = "str"
-    raise MetricInputError(f"`{name}` holds values of type {kind}; it must hold numbers")
+    raise MetricInputError(f"`{name}` contains values of type {kind}; give numbers")
 
 
 def _require_exact(name, largest, smallest):
     """Raise for integers that float64 cannot tell apart."""
     if max(largest, -smallest) > LARGEST_EXACT_INTEGER:
-        raise MetricInputError(f"`{name}` holds integers beyond 2**53, inexact as float64; rescale")
+        raise MetricInputError(
+            f"`{name}` contains integers beyond 2**53, inexact as float64; rescale"
+        )
 
 
 def require_finite(name: str, array: Array) -> None:
@@ -107,7 +109,7 @@ def require_finite(name: str, array: Array) -> None:
     faults = to_numpy(~xp.isfinite(array))
     if faults.any():
         where = ", ".join(map(str, np.argwhere(faults)[0].tolist()))
-        came = f"`{name}` holds {int(faults.sum())} NaN or infinite value(s)"
+        came = f"`{name}` contains {int(faults.sum())} NaN or infinite value(s)"
         raise MetricInputError(f"{came}, the first at [{where}]; drop or replace them")
 
 
@@ -146,7 +148,7 @@ def as_texts(name: str, value: Any) -> list[str]:
     """Return texts as a list that is not empty."""
     texts = as_entries(name, value, "texts")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
-        raise MetricInputError(f"`{name}` holds {', '.join(others)}; give strings ('' for none)")
+        raise MetricInputError(f"`{name}` contains {', '.join(others)}; give strings ('' for none)")
     return texts
 
 
@@ -188,7 +190,7 @@ def require_each(
 ) -> None:
     """Raise, with the first that is not, unless all values of a numpy array are allowed."""
     if not are_allowed.all():
-        raise MetricInputError(f"`{name}` holds {values[~are_allowed][0]:g}; {meaning}")
+        raise MetricInputError(f"`{name}` contains {values[~are_allowed][0]:g}; {meaning}")
 
 
 def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
@@ -238,7 +240,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()
-        raise MetricInputError(f"`{name}` holds {outside}, outside {height} x {width} pixels")
+        raise MetricInputError(f"`{name}` has {outside}, outside {height} x {width} pixels")
     return pairs
 
 

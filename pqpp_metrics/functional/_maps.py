@@ -20,7 +20,7 @@ OF_PYSALIENCY = ("tuebingen", "pysaliency")
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
-SCALE_ERROR = "a map holds values too large or too small to square and sum; rescale it"
+SCALE_ERROR = "a map has values too large or too small to square and sum; rescale it"
 
 
 def _dot(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
@@ -197,12 +197,12 @@ def check_truth(
         _inputs.require_finite(name, values)
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
-        raise MetricInputError(f"`{name}` holds {lowest:g}; a true map is never negative")
+        raise MetricInputError(f"`{name}` contains {lowest:g}; a true map is never negative")
     if counts:  # a few thousand pixels tell
         some = xp.reshape(values, (-1,))
         some = some[:: max(1, some.shape[0] // 4096)]
         if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:
-            came = f"`{name}` holds fractions in most pixels, as a continuous map does"
+            came = f"`{name}` has fractions in most pixels, like a continuous map"
             raise MetricInputError(f"{came}; count fixations, or give `{name} > 0`")
     return values, total
 

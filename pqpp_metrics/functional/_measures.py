@@ -72,7 +72,7 @@ def parse_measures(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` names none; give some, like ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` is empty; give some, like ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -96,7 +96,7 @@ def _parse(label):
     options = _options(label, function, written["options"])
     if at := written["at"]:
         if "k" not in parameters_of(function):
-            raise MetricInputError(f"the measure {label!r} has no cut-off; leave it out")
+            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove it")
         if "." in at or len(at) > 18 or int(at) < 1:
             raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
         options["k"] = int(at)

@@ -88,7 +88,7 @@ def _as_density(maps, convention):
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
             wanted = "a density is never negative: exponentiate, or use convention='tuebingen'"
-            raise MetricInputError(f"`predictions` holds {maps.p.lowest:g}; {wanted}")
+            raise MetricInputError(f"`predictions` contains {maps.p.lowest:g}; {wanted}")
         return maps.p.total, None
     lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.

@@ -63,7 +63,7 @@ def fleiss_kappa(
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
         if differ and sums[0] > 1 and (sums == sums[0]).all():
-            came = f"each row of `ratings` sums to {sums[0]}, as if it counted categories"
+            came = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
             warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
@@ -174,14 +174,14 @@ def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple
     labels = label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, (str, uuid.UUID)) for one in labels.flat):
         if level != "nominal":
-            raise MetricInputError(f"`ratings` holds labels without order; {level} needs numbers")
+            raise MetricInputError(f"`ratings` has labels without order; {level} needs numbers")
         given = np.array([label is not None and label == label for label in labels.flat])
         (codes,), _ = category_codes(as_labels("ratings", labels.ravel()[given]))
         ratings = np.full(labels.shape, math.nan)
         ratings[given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
-        raise MetricInputError("`ratings` holds infinities; give NaN for a missing rating")
+        raise MetricInputError("`ratings` contains infinities; give NaN for a missing rating")
     present = ~np.isnan(values)
     number = present.sum(axis=1)
     if values.shape[1] > 2 * len(values):
@@ -375,7 +375,7 @@ def bradley_terry(
         wanted = "give a row and a column for each of 2 models or more"
         raise wrong_shape("wins", wins, wanted)
     if (wins < 0).any() or np.diagonal(wins).any():
-        raise MetricInputError("`wins` holds a number below 0, or wins of a model over itself")
+        raise MetricInputError("`wins` has a number below 0, or wins of a model over itself")
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))
@@ -384,7 +384,7 @@ def bradley_terry(
         reached = (reached.astype(float) @ reached) > 0
     if not reached.all():  # some never lost to the others
         row, column = np.argwhere(~reached)[0]
-        came = f"`wins` leads by no chain of wins from model {row} to model {column}"
+        came = f"`wins` has no chain of wins from model {row} to model {column}"
         raise MetricInputError(f"{came}; leave such models out, or set prior_wins, to 0.5 say")
     strength, information = _most_likely(wins)
     # The strengths have mean 0: of all directions but that of a common shift.

@@ -57,7 +57,7 @@ def richhf_consolidation(
     _inputs.require_choice("ties", ties, _TIES)
     scores = _inputs.as_floats("scores", scores, ndim=2, finite=False)
     if np.isinf(scores).any():
-        raise MetricInputError("`scores` holds infinities; give NaN for a missing score")
+        raise MetricInputError("`scores` contains infinities; give NaN for a missing score")
     given_labels = _inputs.as_array("keyword_labels", keyword_labels)
     labels = majority_labels(given_labels, ties)
     points = _inputs.as_list("points", points)

@@ -106,7 +106,7 @@ def _table(name, values):
         raise MetricInputError(f"`{name}`: the measures have different numbers of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` holds {largest:g}, too large to sum; rescale it")
+        raise MetricInputError(f"`{name}` contains {largest:g}, too large to sum; rescale it")
     return list(values), table
 
 
@@ -152,7 +152,7 @@ def compare_means(
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if not isinstance(runs, Mapping) or len(runs) < 2:
-        raise MetricInputError("`runs` must hold two runs or more, each with its values")
+        raise MetricInputError("`runs` must have two runs or more, each with its values")
     tables = {name: _table(str(name), values) for name, values in runs.items()}
     (measures, first), *others = tables.values()
     if any(names != measures or len(table) != len(first) for names, table in others):

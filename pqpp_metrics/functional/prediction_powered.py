@@ -48,7 +48,7 @@ def prediction_powered_mean(
     truth, own = _inputs.alike_floats(1, judgments=judgments, scores=scores)
     others = _inputs.as_floats("other_scores", other_scores, 1)
     if len(truth) < 2:
-        raise MetricInputError("`judgments` holds one value; give at least 2")
+        raise MetricInputError("`judgments` has one value; give at least 2")
     if weight is None:  # PPI++, example 6.1; the variance is that of all scores
         spread = np.concatenate([own, others]).var(ddof=1)
         together = ((truth - truth.mean()) * (own - own.mean())).mean()

@@ -83,7 +83,7 @@ def ndcg(
     parts = [xp.astype(part, xp.float64) for part in (given.relevance, given.missing)]
     grades = xp.concat(parts, axis=1)
     if exponential and (highest := float(xp.max(grades))) > _LARGEST_EXPONENT:
-        came = f"`relevance` holds {highest:g}, too much for exponential gains"
+        came = f"`relevance` contains {highest:g}, too large for exponential gains"
         raise MetricInputError(f"{came}; use gains='linear' or smaller grades")
 
     def gain(grades):

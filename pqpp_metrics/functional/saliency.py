@@ -187,7 +187,7 @@ def sauc(predictions: Values, references: Values, nonfixations: Values | None = 
     truths = _maps.listed_maps("references", references)
     others = None if nonfixations is None else _maps.listed_maps("nonfixations", nonfixations)
     if others is None and len(maps) == 1:
-        raise MetricInputError("`references` holds one map; give several, or `nonfixations`")
+        raise MetricInputError("`references` has one map; give several, or `nonfixations`")
     xp = _inputs.require_alike(same_shape=False, predictions=maps[0], references=truths[0])
     hits = _fixations(xp, "references", truths, maps)
     if others is None:
@@ -436,6 +436,6 @@ def _log_density(xp, name, values, fixated):
     """log2 of a map's density at the fixated pixels."""
     values, total = _maps.check_truth(xp, name, _maps.as_map(xp, values))
     if not total:
-        raise MetricInputError(f"`{name}` holds a map of zeros; a density has mass somewhere")
+        raise MetricInputError(f"`{name}` has a map of zeros; a density has mass somewhere")
     with np.errstate(divide="ignore"):
         return xp.log2(xp.reshape(values, (-1,))[fixated]) - math.log2(total)

@@ -50,7 +50,7 @@ def _vectors(name, values):
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if (largest == 0).any():
         row = int(np.argmax(largest[:, 0] == 0))
-        raise MetricInputError(f"`{name}` holds a zero vector at [{row}]; it has no direction")
+        raise MetricInputError(f"`{name}` has a zero vector at [{row}], which has no direction")
     vectors = vectors / largest
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -244,7 +244,7 @@ def _majority(name, answers, ties):
 def _weights(name: str, values: Values) -> Floats:
     weights = _inputs.as_floats(name, values, ndim=1)
     if (weights < 0).any():
-        raise MetricInputError(f"`{name}` holds {weights.min():g}; a weight is 0 or above")
+        raise MetricInputError(f"`{name}` contains {weights.min():g}; a weight is 0 or above")
     return weights
 
 

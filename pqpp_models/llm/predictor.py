@@ -140,7 +140,7 @@ class LlmPredictor(Predictor):
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} tells no level of {target}; name another model")
+                raise PredictorError(f"{chat.name} gives no level of {target}; name another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -161,7 +161,7 @@ class LlmPredictor(Predictor):
         options = ChatOptions.from_environment(self.chat_model)
         if not (options.chat_url or os.environ.get("PQPP_CHAT_MODEL")):  # a folder names no model
             raise PredictorError(
-                f"llm asks the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
+                f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
                 "endpoint, or PQPP_CHAT_MODEL to its folder or OWNER/REPOSITORY"
             )
         return options.open_chat(options.chat_model or "", options.budget())
@@ -180,7 +180,7 @@ class LlmPredictor(Predictor):
             self._told |= zip(new, pool.map(self._get_level, new), strict=True)
         levels = np.array([[self._told[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
-            _log.warning("%s tells no level in %d answers", self.chat.name, lacking)
+            _log.warning("%s gave no level in %d replies", self.chat.name, lacking)
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
@@ -220,7 +220,7 @@ class LlmPredictor(Predictor):
     def try_once(self) -> None:
         """Let what is loaded run once, if that may end in errors that nothing foresees."""
         if not isinstance(self.chat_model, str):
-            raise TypeError("the name of the model is no text")
+            raise TypeError("the name of the model is not text")
         for target, scale in self.scales.items():
             self._compose("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:

@@ -83,7 +83,7 @@ class FittedRows:
                 raise ValueError("its sha256 differs")
             hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
-                raise ValueError(f"it holds {hashes.dtype} {hashes.shape}")
+                raise ValueError(f"it has {hashes.dtype} {hashes.shape}")
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelError(
@@ -231,6 +231,6 @@ class TrainingRecord:
             )
         if build is not None and not (isinstance(build, str) and build):
             raise ModelError(
-                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, no predictor; {_REMEDY}"
+                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, not a predictor; {_REMEDY}"
             )
         return cls(FittedRows.read(folder, config), tuple(means), build)

@@ -144,7 +144,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
         raise PqppError(
-            f"the column {name} of {split} holds {feature}; give one number a row, or none"
+            f"the column {name} of {split} is {feature}; give one number per row, or none"
         )
     return column
 

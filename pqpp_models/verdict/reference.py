@@ -71,6 +71,6 @@ def read_reference(predictor: Any) -> VerdictReference:
     except (TypeError, ValueError, LookupError):
         pass
     raise PredictorError(
-        f"the reference of {predictor.title} is not 101 rising quantiles of two kinds of prompts; "
+        f"the reference of {predictor.title} is not 101 rising quantiles of two sets of prompts; "
         "save or download the predictor again"
     )

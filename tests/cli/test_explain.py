@@ -8,7 +8,6 @@ import pytest
 from support.processes import run_pqpp
 
 from pqpp_models import Predictor
-from pqpp_models.explain.explanation import NOTE
 
 
 @pytest.mark.parametrize("style", ["csv", "jsonl", "parquet"])
@@ -33,20 +32,6 @@ def test_files_get_a_column(tmp_path, style):
         phrases, changes = ([part[key] for part in cell["changes"]] for key in ("phrase", "change"))
         assert phrases == [part.phrase for part in one.changes] and cell["target"] == "mean_rr"
         assert changes == pytest.approx([part.change for part in one.changes], abs=1e-5)
-
-
-def test_the_report_of_a_bench(tmp_path):
-    asked = ("bench", "--dataset", "sample", "--split", "test", "--predictors")
-    asked += ("static,mean_word_length", "--targets", "mean_hbpp", "--no-spaces")
-    done = run_pqpp(*asked, "--report", "report.html", "--explain", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "report.html").read_text("utf-8")
-    assert NOTE in page and page.count('<div class="words"') == 20
-    run_pqpp(*asked, "--report", "plain.html", cwd=tmp_path)
-    plain = (tmp_path / "plain.html").read_text("utf-8")
-    assert NOTE not in plain and '<div class="words"' not in plain
-    done = run_pqpp(*asked, "--explain", cwd=tmp_path)
-    assert done.returncode == 2 and "only; remove it" in done.stderr
 
 
 @pytest.mark.parametrize("style", ["table", pytest.param("markdown", marks=pytest.mark.daily)])

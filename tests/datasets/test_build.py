@@ -187,11 +187,14 @@ def test_folder_loads_and_reports(tmp_path, cache):
 
 
 FAULTS = {
-    "label": ([("A", "1", "m", "a", "3", "")], r"row 1: label is '3', one of 2, 1, 0, -1"),
-    "control": ([("A", "1", "m", "a", "2", "maybe")], r"row 1: control is 'maybe', one of true"),
+    "label": ([("A", "1", "m", "a", "3", "")], r"row 1: label is '3', expected one of 2, 1, 0, -1"),
+    "control": (
+        [("A", "1", "m", "a", "2", "maybe")],
+        r"row 1: control is 'maybe', expected one of true",
+    ),
     "twice": (
         [("A", "1", "m", "a", 2, "")] * 2,
-        r"row 2: this judgment \('A', 'm', '1', 'a'\) also stands in row 1",
+        r"row 2: this judgment \('A', 'm', '1', 'a'\) is also in row 1",
     ),
     "roles": (
         [("A", "1", "m", "a", 2, "yes"), ("A", "2", "m", "a", 2, "no")],

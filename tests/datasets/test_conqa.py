@@ -53,7 +53,7 @@ DAMAGES = {
         votes_with(**{"14": [1, 2]}),
         r"mturk\.json, 0, 14: \[1, 2\] came, .* three vote counts",
     ),
-    "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: -2 came, it must be a vote count"),
+    "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: got -2, expected a vote count"),
     "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
 }
 

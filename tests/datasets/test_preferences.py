@@ -83,7 +83,7 @@ def test_no_one_best_set_is_refused():
     parted = np.zeros((4, 4))
     parted[0, 1] = parted[1, 0] = parted[2, 3] = parted[3, 2] = 3
     for wins in ([[0, 2], [0, 0]], parted):
-        with pytest.raises(MetricInputError, match="leads by no chain of wins from model"):
+        with pytest.raises(MetricInputError, match="has no chain of wins from model"):
             bradley_terry(wins)
         assert np.isfinite(bradley_terry(wins, prior_wins=0.5)["high"]).all()
 
@@ -114,7 +114,11 @@ def test_what_is_refused_of_preferences(tmp_path):
     path = tmp_path / "v.csv"
     for rows, options, expected in (
         (["A,m,m,a,x"], {}, r"row 1: model_b is 'm', as model_a"),
-        (["A,m,n,better,x"], {}, r"row 1: choice is 'better', one of a, .* `missing`=better"),
+        (
+            ["A,m,n,better,x"],
+            {},
+            r"row 1: choice is 'better', expected one of a, .* `missing`=better",
+        ),
         (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* `repeats` first"),
     ):
         write(path, *rows, header=HEADER)
@@ -129,7 +133,7 @@ def test_what_is_refused_of_preferences(tmp_path):
     found = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
     assert found.strength == pytest.approx([0, 0], abs=1e-12)
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
-    with pytest.raises(BenchmarkError, match="2 came; of choices 1 is the first"):
+    with pytest.raises(BenchmarkError, match="2 is not allowed; of choices 1 is the first"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 
@@ -142,7 +146,7 @@ def test_the_chosen_model_may_be_named(tmp_path):
     assert names.preferences.strength.tolist() == sides.preferences.strength.tolist()
     assert scores(names, "m_rate") == scores(sides, "m_rate") == {"A": 0.5, "B": 0.5, "C": 0.0}
     path = write(tmp_path / "v.csv", "A,m,n,m,x", "A,n,o,m,x", header=HEADER)
-    with pytest.raises(BenchmarkError, match=r"row 2: choice is 'm', one of a"):
+    with pytest.raises(BenchmarkError, match=r"row 2: choice is 'm', expected one of a"):
         build(preferences=path)
     # A word of the scale keeps its meaning where a model has it for a name.
     path = write(tmp_path / "v.csv", "A,m,a,a,x", "A,m,a,b,y", "B,m,a,m,x", header=HEADER)

@@ -74,9 +74,9 @@ def test_read_as_it_was_written(role, angle, text, pairs):
 
 
 FAULTS = {
-    "": (1, 1, r"the end came, \[ is"),
+    "": (1, 1, r"got the end, expected \["),
     '[GD|TR] a\nb {font="Fu': (2, 9, "a value in double quotes"),
-    '[GD|TR] a {f="x"} more': (1, 19, "'more' came"),
+    '[GD|TR] a {f="x"} more': (1, 19, "got 'more'"),
     '[GD|TR] a {f="x" g="y"}': (1, 18, ", or }"),
     '[GD|TR] a {f="\\n"}': (1, 14, "a value"),
 }

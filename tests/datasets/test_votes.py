@@ -66,7 +66,7 @@ def test_labels_of_ones_own(tmp_path):
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
     (tmp_path / "map.yaml").write_text("labels: {a: b}")
-    with pytest.raises(BenchmarkError, match="labels, a: 'b' came, it must be a number"):
+    with pytest.raises(BenchmarkError, match="labels, a: got 'b', expected a number"):
         labelled(tmp_path / "v.csv", "a", labels=labels)
 
 
@@ -316,7 +316,7 @@ def test_hbpp_is_that_of_the_metric_to_the_last_bit(tmp_path):
 
 def test_repeats_are_refused_or_chosen(tmp_path):
     path = write(tmp_path / "v.csv", *REPEATED)
-    with pytest.raises(BenchmarkError, match=r"row 3: .* stands in row 1; .* `repeats` first"):
+    with pytest.raises(BenchmarkError, match=r"row 3: .* is also in row 1; .* `repeats` first"):
         build(path, scale="likert5")
     found = {
         rule: scores(build(path, scale="likert5", repeats=rule), "m_rating")["A"]
@@ -325,7 +325,7 @@ def test_repeats_are_refused_or_chosen(tmp_path):
     assert found == {"first": 3.0, "last": 4.0, "mean": 3.5}
     lines = [line.replace(",5", ",-1").replace(",3", ",2") for line in REPEATED]
     path = write(tmp_path / "v.csv", *lines)
-    with pytest.raises(BenchmarkError, match=r"means of repeated votes came, .* `repeats` first"):
+    with pytest.raises(BenchmarkError, match=r"means of repeated votes, .* `repeats` first"):
         build(path, scale="pqpp", repeats="mean")
 
 

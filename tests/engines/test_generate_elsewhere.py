@@ -83,7 +83,7 @@ def test_an_answer_without_an_image_is_paid_and_asked_for_once(server, tmp_path)
     made = generate(endpoint(server, budget=budget), rows, tmp_path, 1)
     assert (made.made, made.refused, len(server.asked)) == (2, 6, 8)
     assert (
-        "the answer is a URL, which is not fetched; request b64_json" in made.last_refusal
+        "the reply is a URL, which is not fetched; request b64_json" in made.last_refusal
         and budget.ledger.spent == pytest.approx(0.32)
     )
 

@@ -43,7 +43,7 @@ def captions(real_data):
         ("a dog on a couch", "A dog  on a couch", "it is the same prompt"),
         ("a dog on a couch", " ", "it is blank"),
         ("a dog on a couch", "xqzt vrrk plomf", "out of domain: the predictor cannot read it"),
-        ("a girl she jumps in a puddle", "girl puddle jump she", "a heap of words"),
+        ("a girl she jumps in a puddle", "girl puddle jump she", "word salad"),
     ],
 )
 def test_what_is_refused_and_what_is_not(original, rewrite, reason):

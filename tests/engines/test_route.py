@@ -206,11 +206,11 @@ def test_a_killed_job_goes_on_from_its_log_and_pays_nothing_twice(tmp_path):
     # What JSON cannot hold is asked for again, and another router's answers are its own.
     other = Router(ROUTES, Rule(floor=-3.0))
     for _ in range(2):
-        with pytest.warns(UserWarning, match="JSON holds no set"):
+        with pytest.warns(UserWarning, match="another run pays for such answers again"):
             (kept,) = other.route(texts[:1], {"glide": lambda _: {1, 2}, "sdxl": fails}, log)
         assert kept.result == {1, 2}
     log.write_text("a cat\n")
-    with pytest.raises(ServiceError, match=r"log.jsonl, line 1: no line of a ledger"):
+    with pytest.raises(ServiceError, match=r"log.jsonl, line 1: not an entry of a ledger"):
         router.route(texts, functions, log)
 
 

@@ -198,7 +198,7 @@ def test_numbers_of_json_stay_what_they_are(tmp_path):
     assert table["id"] == [2**53 + 1, 2**64 + 1] and table["y"] == [None, [1]]
     cells, _ = read_columns(path, ["x", "id"])
     assert cells["x"] == ["2.0", None]
-    with pytest.raises(FileError, match="line 2: y is a list, a text or"):
+    with pytest.raises(FileError, match="line 2: y is a list, expected text or"):
         read_columns(path, ["x", "y"])
     path.write_text('{"n": 1' + "0" * 400 + "}\n")
     with pytest.raises(FileError, match="line 1: n is 1000"):
@@ -296,7 +296,7 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
 FAULTS = {
     "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2 .*comma"),
     "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2 .*semicolon"),
-    "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: a quote opens and never closes"),
+    "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: unclosed quote"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "duplicate column 'a'"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
     "empty.csv": (b"", "the file is empty"),
@@ -315,7 +315,7 @@ FAULTS = {
     "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
     "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without its mark; "),
-    "a.ods": (b"", "files of type '.ods' are not read; use one of .txt, no suffix, .csv"),
+    "a.ods": (b"", "cannot read '.ods' files; use one of .txt, no suffix, .csv"),
 }
 
 

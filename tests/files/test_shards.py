@@ -97,7 +97,7 @@ def test_a_folder_holds_one_job(tmp_path):
         with pytest.raises(FileError, match=r"is damaged; name a new folder"):
             run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "out/_shards.json").unlink()
-    with pytest.raises(FileError, match="holds shards but no"):
+    with pytest.raises(FileError, match="has shards but no"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("keep")

@@ -123,7 +123,7 @@ def test_a_repository_is_looked_at_before_a_model_is_built(shared, tmp_path):
 
     assert asked("sound") == ["2", "57"]
     kind, said = asked("layers", num_hidden_layers=10**7)
-    assert kind == "ModelError" and "'num_hidden_layers' is 1e+07, but there are" in said
+    assert kind == "ModelError" and "'num_hidden_layers' is 1e+07, but the weights have" in said
     kind, said = asked("code", auto_map={"AutoModel": "me--x.X"})
     assert kind == "ModelError" and "names its own code" in said
     assert "\n" not in said

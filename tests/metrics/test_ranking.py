@@ -233,7 +233,7 @@ def test_torch_gives_the_same(metric, ties):
     ("scores", "relevance", "words"),
     [
         ([[1, 2]], [[1, 0, 0]], "shapes differ"),
-        ([[np.nan, 1]], [[1, 0]], r"`scores` holds 1 NaN .* \[0, 0\]"),
+        ([[np.nan, 1]], [[1, 0]], r"`scores` contains 1 NaN .* \[0, 0\]"),
         ([[1, None]], [[1, 0]], "NaN"),
     ],
 )

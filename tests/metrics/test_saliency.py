@@ -259,7 +259,7 @@ def test_report_is_the_metrics():
         assert found.tolist() == metric(p, q > 0).tolist()
     with pytest.raises(MetricInputError, match="'psnr'"):
         F.saliency_report(p, q, metrics=["psnr"])
-    with pytest.raises(MetricInputError, match="`fixations` holds -1"):
+    with pytest.raises(MetricInputError, match="`fixations` contains -1"):
         F.saliency_report(p, q, f - 1)
 
 
@@ -341,9 +341,9 @@ class TestInformationGain:
     @pytest.mark.parametrize(
         ("given", "said"),
         [
-            (([[0.0, 0.0]], [[0, 1]]), "`predictions` holds a map of zeros"),
-            (([[-1.0, 2.0]], [[0, 1]]), "`predictions` holds -1"),
-            (([[1.0, 2.0]], [[0, 1]], [[0.0, math.nan]]), "`baseline` holds 1 NaN"),
+            (([[0.0, 0.0]], [[0, 1]]), "`predictions` has a map of zeros"),
+            (([[-1.0, 2.0]], [[0, 1]]), "`predictions` contains -1"),
+            (([[1.0, 2.0]], [[0, 1]], [[0.0, math.nan]]), "`baseline` contains 1 NaN"),
         ],
     )
     def test_what_is_no_density(self, given, said):

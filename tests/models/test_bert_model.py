@@ -201,7 +201,7 @@ def test_a_default_length_is_lowered_and_one_asked_for_is_refused(tmp_path):
 def test_what_is_no_text_encoder_is_told(encoder, tmp_path):
     model, tokenizer = load_encoder(encoder)
     assert not model.training and tokenizer("a")["input_ids"][0] == 2
-    with pytest.raises(ModelError, match="of type 'vit', which is not a text enc"):
+    with pytest.raises(ModelError, match="of type 'vit', not a text enc"):
         load_encoder(str(save_vit(tmp_path / "vit")))
     with pytest.raises(ModelError, match="is not a text encoder that transformers can load"):
         load_encoder(str(tmp_path))

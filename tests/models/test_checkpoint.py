@@ -137,8 +137,8 @@ def _set(name, index, value):
         (lambda t: t.update({"encoder.pairs.pieces": np.zeros(8, "u4")}), "fit the word pieces"),
         (lambda t: t.pop("encoder.pairs.mean"), "KeyError: 'mean'"),
         (_set("encoder.pairs.deviation", 0, 0.0), "table of pairs, or its scaling"),
-        (_set("weights", (0, 0), np.nan), "'weights' holds NaN"),
-        (_set("intercept", 0, np.inf), "'intercept' holds NaN or infinite"),
+        (_set("weights", (0, 0), np.nan), "'weights' contains NaN"),
+        (_set("intercept", 0, np.inf), "'intercept' contains NaN or infinite"),
         (
             _set("standard.deviation", 0, 0.0),
             "or its weights have invalid deviations; save or download the predictor again",

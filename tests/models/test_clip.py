@@ -195,7 +195,7 @@ def test_a_model_of_another_kind_is_told(tmp_path):
     from pqpp_models.clip.modeling_clip_predictor import ClipForPerformancePrediction
 
     bert = save_text_encoder(tmp_path / "bert")
-    with pytest.raises(ModelError, match=r"bert holds a model of type 'bert', which does not"):
+    with pytest.raises(ModelError, match=r"bert is a model of type 'bert', which does not"):
         ClipForPerformancePrediction.from_backbone(str(bert))
     with pytest.raises(ModelError, match=r"is not a CLIP-like model that transformers can load"):
         ClipForPerformancePrediction.from_backbone(str(tmp_path))

@@ -106,5 +106,5 @@ def test_tokens_that_the_model_does_not_know(tmp_path, name):
     content["model"]["vocab"]["z"] = 10**6
     put(folder, "tokenizer.json", content)
     loaded = Predictor.from_pretrained(folder)
-    with pytest.raises(ModelError, match="gives the token 1000000, the model knows 0 to 56"):
+    with pytest.raises(ModelError, match="returns token 1000000, but the model has 0 to 56"):
         loaded.predict(["a zebra"])

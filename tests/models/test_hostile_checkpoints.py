@@ -90,7 +90,7 @@ def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
     layers = made_hostile(sound, tmp_path / "bert", HOSTILE["layers"])
-    with pytest.raises(ModelError, match=r"'num_hidden_layers' is 1e\+07, but there are"):
+    with pytest.raises(ModelError, match=r"'num_hidden_layers' is 1e\+07, but the weights have"):
         BertForPerformancePrediction.from_pretrained(layers)
     change = ("config.json", lambda config: config.update(num_hidden_layers=150))
     encoder = made_hostile(sound.parent / "encoder", tmp_path / "encoder", change)

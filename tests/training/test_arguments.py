@@ -55,7 +55,7 @@ def test_values_that_are_not_allowed(flags, message, tmp_path, monkeypatch):
     ("content", "message"),
     [
         ("learning_rat: 1", "did you mean 'learning_rate'"),
-        ("- seed", "holds no `name: value` lines"),
+        ("- seed", "has no `name: value` lines"),
         ("seed: 1.5", "`seed` is 1.5"),
         ("model: 3", "`model` is 3"),
     ],

@@ -230,7 +230,9 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
         scale = read_scale(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
             allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
-            raise BenchmarkError(f"`labels` {options.labels}: {unknown.pop():g} came; {allowed}")
+            raise BenchmarkError(
+                f"`labels` {options.labels}: {unknown.pop():g} is not allowed; {allowed}"
+            )
         return replace(scale, missing=scale.missing | missing)
     words = dict(_CHOICES)
     came = {to_key(text) for text in table.rows["choice"].cat.categories} - missing
@@ -241,7 +243,7 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
         if options.scale in NUMBER_FORMS or called in _SHARES:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
-            held = f"{called} holds the numbers {', '.join(sorted(numbers))}"
+            held = f"{called} has the numbers {', '.join(sorted(numbers))}"
             remedy = f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
             raise BenchmarkError(f"{table.name}: {held}, {remedy}")
         form = fitting[0]
@@ -293,8 +295,8 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     rows = table.rows
     if options.blank == "refuse":
         table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
-    rank = table.values("rank", to_number, "a number from 0 on is allowed, the lowest for the best")
-    table.refuse("rank", np.flatnonzero(rank < 0), "a number from 0 on is allowed")
+    rank = table.values("rank", to_number, "expected 0 or above, the lowest for the best")
+    table.refuse("rank", np.flatnonzero(rank < 0), "expected 0 or above")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]

@@ -292,7 +292,7 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         if role == "choice":
             spelled = _format_map(texts[~is_marked & ~is_blank], _guess_side)
             ways = f"say what each means, 1 for the first and -1 for the second: {spelled}"
-        allowed = f"{scale.allowed} is allowed on the scale {scale.name}"
+        allowed = f"expected {scale.allowed} on the scale {scale.name}"
         table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():

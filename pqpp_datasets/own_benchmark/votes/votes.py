@@ -157,7 +157,7 @@ def refuse_repeats(
     table.fault(
         "prompt",
         repeated,
-        f"{what} ({', '.join(repr(value)[:60] for value in values)}) also stands in "
+        f"{what} ({', '.join(repr(value)[:60] for value in values)}) is also in "
         f"{table.locate(first).removeprefix(same_file)}; {remedy}",
     )
 
@@ -196,7 +196,7 @@ def _list_unknown(table: LongTable, rows: Any, options: BuildOptions) -> list[st
         return [f"scores of images, not votes: {unknown}"]
     if "annotator" not in rows:
         column = shlex.quote(f"annotator={table.named.get('annotator', 'COLUMN')}")
-        return [f"no annotators came: {unknown} (`columns` {column} names them)"]
+        return [f"no annotators: {unknown} (`columns` {column} names them)"]
     if options.annotators:
         # Not by name: what is said here stands in the report, too.
         return [f"annotators: {len(options.annotators)} columns, each counted as one person"]

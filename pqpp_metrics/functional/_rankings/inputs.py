@@ -160,7 +160,7 @@ def _check_grades(xp, name, grades, may_be_unjudged):
     _inputs.require_finite(name, grades)
     if (lowest := float(xp.min(grades))) < 0:
         meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
-        raise MetricInputError(f"`{name}` holds {lowest:g}; relevance is 0 or above ({meant})")
+        raise MetricInputError(f"`{name}` contains {lowest:g}; relevance is 0 or above ({meant})")
     return grades
 
 
@@ -242,7 +242,7 @@ def by_document(
     repeated = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
     if (names := repeated[repeated.astype(bool)]).size:  # rows are filled up with blanks
         name = names[0].item()
-        raise MetricInputError(f"`document_ids` has {name!r} twice in a query; keep one")
+        raise MetricInputError(f"`document_ids` has {name!r} twice in a query; remove one")
     plain[rows] = np.argsort(order, axis=1, kind="stable")
     return xp.asarray(plain, device=array_api_compat.device(scores))
 

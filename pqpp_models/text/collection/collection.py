@@ -65,9 +65,9 @@ class Postings:
     def __post_init__(self) -> None:
         """Check that the arrays fit each other."""
         if len(self.starts) != len(self.words) + 1 or self.starts[-1] != len(self.captions):
-            raise ValueError("the postings' arrays do not fit each other")
+            raise ValueError("the arrays of the postings do not match")
         if len(self.captions) and self.captions.max() >= len(self.keys):
-            raise ValueError("the postings name a caption that is not there")
+            raise ValueError("the postings name a caption that does not exist")
 
     @classmethod
     def build(cls, captions: Sequence[str]) -> Postings:

@@ -108,7 +108,7 @@ def test_a_damaged_database_is_told_in_a_line(damage, tmp_path, capsys):
     words = ["export", str(tmp_path / "study.yaml"), "--output", str(tmp_path / "made")]
     assert main(["annotate", *words]) == 2
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "go back to a backup" in error
+    assert error.count("\n") == 1 and "restore a backup" in error
     assert not (tmp_path / "made").exists()
 
 

@@ -80,7 +80,7 @@ SITUATIONS = {
     "wrong key": ([error(401, "no such key")], "?status 401", 0.0, 1),
     "policy": ([error(400, "no", code="content_policy_violation")], "!content_policy", 0.0, 1),
     "no JSON": ([(200, b"<html>Hello</html>")], "?not JSON", MOST, 1),
-    "another page": ([(200, {"status": "ok"})], "?no chat completion", MOST, 1),
+    "another page": ([(200, {"status": "ok"})], "?not a chat completion", MOST, 1),
     "an error with 200": ([(200, {"error": {"message": "upstream"}})], "?upstream", MOST, 1),
     "no other value": ([error(400, "bad input")], "?bad input", 0.0, 1),
 }  # fmt: skip
@@ -188,7 +188,7 @@ def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tm
     with pytest.raises(ServiceError, match="may cost"):
         one.ask(Request("new", most_tokens=99))
     path.write_text('{"call": 7, "paid": 1}\n')
-    with pytest.raises(ServiceError, match="ledger, line 1: no line of a ledger"):
+    with pytest.raises(ServiceError, match="ledger, line 1: not an entry of a ledger"):
         opened(server, path).ask(QUESTION)
 
 
