@@ -8,6 +8,7 @@ the driver's memory does not grow with the job.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import os
 import sys
@@ -87,7 +88,7 @@ def _cluster() -> Iterator[Any]:
             address,
             runtime_env={"env_vars": environment},
             log_to_driver=False,
-            logging_level="CRITICAL",
+            logging_level=logging.CRITICAL,
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that

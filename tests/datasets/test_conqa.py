@@ -51,7 +51,7 @@ def votes_with(**changes):
 DAMAGES = {
     "two counts": (
         votes_with(**{"14": [1, 2]}),
-        r"mturk\.json, 0, 14: \[1, 2\] came, .* three vote counts",
+        r"mturk\.json, 0, 14: got \[1, 2\], .* three vote counts",
     ),
     "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: got -2, expected a vote count"),
     "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
