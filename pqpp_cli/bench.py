@@ -133,7 +133,7 @@ class BenchPredictors(Compared):
       cross-task         8: by the prediction for the other task
       by-source          9: each source of prompts by itself
       automatic-metrics  10: automatic metrics, from your file, instead of human judgments
-    On a benchmark other than PQPP, a target that a predictor has no is compared with its prediction
+    On a benchmark other than PQPP, a target that a predictor lacks is compared with its prediction
     of the same measure or, for rated images, with `alignment`.
 
     `linguistic` is the paper's eight text features. Rows without a true value are skipped; n is the

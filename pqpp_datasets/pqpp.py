@@ -186,7 +186,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     """Read one split of v1.1: generation and retrieval files joined on text and source.
 
     Rows come in the order of the generation files; a row that only the retrieval files have comes
-    after them. What the other task has no is null. A MS COCO prompt without a retrieval row has no
+    after them. What the other task lacks is null. A MS COCO prompt without a retrieval row has no
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
     """
     paths = [folder / path for path in files_v1_1(folder, split)]

@@ -307,7 +307,7 @@ class JsonLines(Format):
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
-        """Return records as columns; a key that a record has no is None there.
+        """Return records as columns; a key that a record lacks is None there.
 
         One that is not an object goes into the column that is for such, if there is one.
         """

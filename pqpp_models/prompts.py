@@ -83,7 +83,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         reader: who reads them, for the message.
 
     Raises:
-        PredictorError: a row has no one of the columns.
+        PredictorError: a row lacks one of the columns.
 
     >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]

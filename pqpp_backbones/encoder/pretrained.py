@@ -157,7 +157,7 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     """Check that an encoder has the layers whose states are wanted; 0 is what the first one gets.
 
     Raises:
-        ModelError: it has no one, or none is named.
+        ModelError: it has none, or none is named.
 
     >>> from types import SimpleNamespace
     >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])

@@ -85,7 +85,7 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa.Table]:
     """Read a split, 250 records a table.
 
-    `pickapic_dir` adds the prompt, its tokens and the image, all null if the copy has no the uid.
+    `pickapic_dir` adds the prompt, its tokens and the image, all null if the copy lacks the uid.
 
     Raises:
         BenchmarkError: The file is missing, damaged or foreign; names record and offset.

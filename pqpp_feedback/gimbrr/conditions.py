@@ -62,7 +62,7 @@ class Condition:
     """One thing that must hold.
 
     Attributes:
-        kind: One of `EYE_OF`: the image shows an object, has no it, or has so many of it.
+        kind: One of `EYE_OF`: the image shows an object, lacks it, or has so many of it.
         name: Of the object.
         beside: Other objects of the prompt, which are not rivals of this one.
         count: How many, of `counts`.

@@ -50,7 +50,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
     `generator` or `model`; `prompt_id`.
 
     Raises:
-        FileError: The file cannot be read or has no a column.
+        FileError: The file cannot be read or a column is missing.
         FeedbackError: No row has a score.
 
     Example:
@@ -92,7 +92,7 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
     answer was known before, are left out.
 
     Raises:
-        FileError: The file cannot be read or has no a column.
+        FileError: The file cannot be read or a column is missing.
         FeedbackError: A choice is none of the three.
 
     Example:

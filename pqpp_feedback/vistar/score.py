@@ -88,7 +88,7 @@ class VistarScore(Assessor):
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt has no for this score, in words; empty if it has all."""
+        """Return what the prompt lacks for this score, in words; empty if it has all."""
         return ""
 
     @abc.abstractmethod

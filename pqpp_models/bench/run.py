@@ -190,7 +190,7 @@ def run_cells(
         predictors: Name to predictor.
         cells: The columns of the table.
         references: What a cell names as its reference to one value a row.
-        nearest: Whether, on rows that are not PQPP's, one that has no the targets is asked for what
+        nearest: Whether, on rows that are not PQPP's, one that lacks the targets is asked for what
             is in.
         progress: Show progress bars on standard error.
     """

@@ -181,7 +181,7 @@ def aggregate(
         limits: As for `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
     Raises:
-        PredictorError: A row has no the images that a target needs.
+        PredictorError: A row lacks the images that a target needs.
     """
     n = len(pairs.prompts)
 

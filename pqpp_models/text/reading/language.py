@@ -1,4 +1,4 @@
-"""In which language a prompt is: by its script, or by the small words that contain it together."""
+"""In which language a prompt is: by its script, or by its most common small words."""
 
 from __future__ import annotations
 

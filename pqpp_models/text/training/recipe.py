@@ -96,7 +96,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
         Raises:
             PqppError: that build is not needed, or was not scored on rows that it left out.
-            ModelError: it is not an usable checkpoint.
+            ModelError: it is not a usable checkpoint.
         """
         if self.train_only is None:
             return {}
