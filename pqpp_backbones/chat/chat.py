@@ -15,10 +15,13 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.foreign.json_values import no_constant, parse_json
 from pqpp_files.hashes import hash_parts
+from pqpp_files.visible import visible
 
 CHARACTERS_A_TOKEN = 3.0
 """A careful guess, used before a reply tells how many tokens there were."""
 TOKENS_AN_IMAGE = 1500
+DISCOUNT = 0.5
+"""The price of a call in a batch, as a share of its usual price."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,14 @@ class Chat(abc.ABC):
         budget: What may be spent.
         url: Where it is; empty in this process.
         at_once: How many questions may be asked at a time, in threads.
+        batch: Whether `plan` also fetches the replies.
     """
 
     name: str
     budget: "Budget"
     url = ""
     at_once = 1
+    batch = False
 
     def ask(self, request: Request) -> Reply:
         """Return the reply to one question; one that a ledger's file has is not asked for again.
@@ -127,7 +132,7 @@ class Chat(abc.ABC):
         """
         ledger, told = self.budget.ledger, dict[str, str]()
         if ledger.path:
-            told["key"] = self._key(request)
+            told["key"] = self.get_key(request)
         with ledger.locked():
             kept = ledger.replies.get(told.get("key", ""))
         reply = Reply(**kept) if kept else self._answer(request, told)
@@ -151,10 +156,10 @@ class Chat(abc.ABC):
         with ledger.locked():
             replies = set(ledger.replies)
         for request in requests:
-            if not (replies and self._key(request) in replies):
-                yield self.budget.most(request, self.name)
+            if not (replies and self.get_key(request) in replies):
+                yield self.budget.most(request, self.name) * (DISCOUNT if self.batch else 1)
 
-    def _key(self, request: Request) -> str:
+    def get_key(self, request: Request) -> str:
         """Return what tells a question from all others, by the pixels of its image."""
         body, pixels = replace(request, image=None).body(self.name), ""
         if request.image is not None:
@@ -204,7 +209,7 @@ class Budget:
             return
         prices = list(prices)
         with self.ledger.locked():
-            self._check(len(prices), math.fsum(prices))
+            self.check(len(prices), math.fsum(prices))
 
     def most(self, request: Request, model: str = "") -> float:
         """Return the most that a question to a model may cost."""
@@ -218,7 +223,7 @@ class Budget:
     def enter(self, max_cost: float, **told: str) -> int:
         """Note one call in the ledger, or raise if it may cost more than is left."""
         with self.ledger.locked():
-            self._check(1, max_cost)
+            self.check(1, max_cost)
             return self.ledger.enter(max_cost, **told)
 
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
@@ -239,7 +244,8 @@ class Budget:
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
-    def _check(self, calls: int, price: float) -> None:
+    def check(self, calls: int, price: float) -> None:
+        """Raise if so many calls at this price exceed what is left; within `Ledger.locked`."""
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
@@ -289,6 +295,31 @@ def get_text(text: str) -> str:
         ('Yes', '<think>A cat')
     """
     return re.sub(r"^\s*<think>.*?</think>\s*", "", text, count=1, flags=re.DOTALL)
+
+
+def read_completion(answers: Sequence[str], completion: Any) -> Reply:
+    """Return what a completion holds, with the reason where it contains nothing."""
+    choice = (completion["choices"] or [{}])[0]
+    message, usage = choice.get("message") or {}, completion.get("usage") or {}
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
+    content = message.get("content") or ""
+    if not isinstance(content, str):  # a list of parts, of which some are thoughts
+        content = "".join(str(part.get("text") or "") for part in content)
+    text, refusal = get_text(content), message.get("refusal")
+    if not text.strip():
+        ended = choice.get("finish_reason") or "no reason given"
+        why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
+        return Reply("", asked, said, None, visible(why)[:200])
+    try:  # which are told only where they are wanted, if at all
+        told = choice["logprobs"]["content"] if answers else []
+        thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
+        first = next(one for one in told[thought:] if one["token"].strip() or not thought)
+        top = first["top_logprobs"]
+        chances = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
+    except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
+        chances = None
+    return Reply(text, asked, said, chances)
 
 
 def parse_reply(text: str) -> Any:

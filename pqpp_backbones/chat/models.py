@@ -2,11 +2,20 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pqpp_backbones.chat.chat import MOST_TOLD, Budget, Chat, Reply, Request, get_text, to_probs
+from pqpp_backbones.chat.chat import (
+    MOST_TOLD,
+    Budget,
+    Chat,
+    Reply,
+    Request,
+    get_text,
+    read_completion,
+    to_probs,
+)
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
@@ -28,6 +37,8 @@ class Endpoint(Chat):
         model: The model's name there.
         budget: What may be spent; without a limit by default. A reply in the file of its ledger is
             not asked for again.
+        batch: Whether `plan` fetches the replies to all questions as a batch, at half the price;
+            the ledger must have a file.
         **patience: `timeout` and `tries` of `Service`.
 
     Raises:
@@ -40,50 +51,41 @@ class Endpoint(Chat):
         pqpp_backbones.errors.ServiceError: 'localhost:8000' is not the address ...
     """
 
-    def __init__(self, url: str, model: str, budget: Budget | None = None, **patience: Any) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        budget: Budget | None = None,
+        *,
+        batch: bool = False,
+        **patience: Any,
+    ) -> None:
         with needing("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 
         self.name, self.budget = model, budget or Budget()
-        self._service = Service(url, KEY, self.budget, **patience)
-        self.url, self.at_once = self._service.url, 8
+        self.service = Service(url, KEY, self.budget, **patience)
+        self.url, self.at_once, self.batch = self.service.url, 8, batch
+
+    def plan(self, requests: Iterable[Request]) -> None:
+        """See `Chat.plan`; with `batch` the replies are fetched too."""
+        if not self.batch:
+            return super().plan(requests)
+        from pqpp_backbones.chat.batch import fetch_replies
+
+        fetch_replies(self, requests)
 
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
         body, most = request.body(self.name), self.budget.most(request, self.name)
-        completion, call = self._service.ask("/chat/completions", body, most, **told)
+        completion, call = self.service.ask("/chat/completions", body, most, **told)
         try:
-            reply = _reply(request.answers, completion)
+            reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
             said = visible(str(completion))[:200]
             line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
             raise ServiceError(line) from None
         self.budget.settle(call, request, reply, self.name)
         return reply
-
-
-def _reply(answers: Sequence[str], completion: Any) -> Reply:
-    """Return what a completion holds, with the reason where it contains nothing."""
-    choice = (completion["choices"] or [{}])[0]
-    message, usage = choice.get("message") or {}, completion.get("usage") or {}
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
-    content = message.get("content") or ""
-    if not isinstance(content, str):  # a list of parts, of which some are thoughts
-        content = "".join(str(part.get("text") or "") for part in content)
-    text, refusal = get_text(content), message.get("refusal")
-    if not text.strip():
-        ended = choice.get("finish_reason") or "no reason given"
-        why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
-        return Reply("", asked, said, None, visible(why)[:200])
-    try:  # which are told only where they are wanted, if at all
-        told = choice["logprobs"]["content"] if answers else []
-        thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
-        first = next(one for one in told[thought:] if one["token"].strip() or not thought)
-        top = first["top_logprobs"]
-        chances = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
-    except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
-        chances = None
-    return Reply(text, asked, said, chances)
 
 
 _SEEING = "AutoModelForImageTextToText"
@@ -215,6 +217,8 @@ class ChatOptions(Options):
         prices: What a million tokens of questions and of replies cost; with MODEL= of one model.
         ledger: File of the calls and their replies: a rerun pays for none of them again, and
             counts them against the limits.
+        batch: Send the questions as a batch: half the price, replies within a day. Stop it, and the
+            same command with the same ledger continues.
     """
 
     chat_url: str | None = option(None, metavar="URL")
@@ -223,6 +227,7 @@ class ChatOptions(Options):
     most_money: float | None = option(None, metavar="SUM", gt=0, goes_with="chat_model")
     prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
     ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")
+    batch: bool = option(False, goes_with="ledger")
 
     @classmethod
     def from_environment(cls, chat_model: str) -> Self:
@@ -232,12 +237,15 @@ class ChatOptions(Options):
             chat_model: Which model is asked if no variable tells.
         """
         told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
-        given = {name: text for name, text in told.items() if text}
+        given: dict[str, Any] = {name: text for name, text in told.items() if text}
+        given |= {"batch": True} if given.get("batch") in ("1", "true") else {}
         return build_recipe(cls, {"chat_model": chat_model, **given})
 
     def __post_init__(self) -> None:
         """Check the prices too."""
         super().__post_init__()
+        if self.batch and not (self.chat_url and self.ledger):
+            raise PqppError("`batch` needs `chat_url` and `ledger`")
         self.budget()
 
     def budget(self) -> Budget:
@@ -262,5 +270,5 @@ class ChatOptions(Options):
             ServiceError: The endpoint's address is none, or there is no such model.
         """
         if self.chat_url:
-            return Endpoint(self.chat_url, name, budget)
+            return Endpoint(self.chat_url, name, budget, batch=self.batch)
         return open_in_process(name, budget, *place, **sees)

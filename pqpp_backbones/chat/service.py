@@ -68,7 +68,7 @@ class Service:
             )
         self._wire = _Wire(budget, timeout)
         try:
-            self._client = openai.OpenAI(
+            self.client = openai.OpenAI(
                 api_key=self._key or "none",
                 base_url=self.url,
                 max_retries=tries - 1,
@@ -80,7 +80,7 @@ class Service:
         # What OpenAI's own variables hold is for no other address.
         auth: Any = f"Bearer {self._key}" if self._key else openai.Omit()
         self._options: Any = {"headers": {"Authorization": auth}}
-        self._client.organization = self._client.project = None
+        self.client.organization = self.client.project = None
 
     def ask(
         self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
@@ -101,36 +101,24 @@ class Service:
                 the budget does not allow one.
         """
         while True:
-            sent = self._drop_refused(body)
+            sent = self.drop_refused(body)
             self._wire.now.most, self._wire.now.told = max_cost, told
             try:
-                answer = self._client.post(
+                answer = self.client.post(
                     path, cast_to=httpx2.Response, body=sent, options=self._options
                 )
                 break
-            except openai.APIStatusError as error:
-                status, message = error.status_code, error.message.partition(" - ")[2]
-                parts = map(str, filter(None, (message or error.body, error.code, error.param)))
-                said = visible(self._hidden(" ".join(" ".join(parts).split())))[:200]
-                line = f"{self.url}: status {status}, {said}; check the address, the model "
-                line += f"{body.get('model')!r} and the variable {self.key_in}"
-                refusal = ServiceError(line, status, said)
-                may_name = status in (400, 422) and not refusal.is_of_one_request
-                if not (may_name and self._leave_out(sent, said)):
+            except openai.APIError as error:
+                refusal = self.explain(error, body.get("model"))
+                may_name = refusal.status in (400, 422) and not refusal.is_of_one_request
+                if not (may_name and self._leave_out(sent, refusal.said)):
                     raise refusal from None
-            except openai.APIConnectionError as error:
-                cause = error.__cause__
-                why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
-                tries = f"{self.tries} tries of up to {self.timeout:g} s"
-                raise ServiceError(
-                    f"{self.url}: no reply in {tries} ({why}); try again later"
-                ) from None
-        text = self._hidden(answer.text)
+        text = self.hide_key(answer.text)
         try:
             if not text.startswith(("data:", "event:", ":")):
                 return parse_reply(text), self._wire.now.call
             whole = httpx2.Response(200, text=text)
-            chunks = openai.Stream(cast_to=ChatCompletionChunk, response=whole, client=self._client)
+            chunks = openai.Stream(cast_to=ChatCompletionChunk, response=whole, client=self.client)
             state = ChatCompletionStreamState()
             for chunk in chunks:
                 state.handle_chunk(chunk)
@@ -142,7 +130,8 @@ class Service:
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
-    def _drop_refused(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def drop_refused(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is sent of a body: all but what the service has refused by name."""
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
             sent["max_completion_tokens"] = body["max_tokens"]
@@ -162,7 +151,20 @@ class Service:
         self.refused |= named
         return bool(named)
 
-    def _hidden(self, text: str) -> str:
+    def explain(self, error: openai.APIError, model: Any = None) -> ServiceError:
+        """Return the one line for a request that was refused or had no reply."""
+        if isinstance(error, openai.APIStatusError):
+            status, message = error.status_code, error.message.partition(" - ")[2]
+            parts = map(str, filter(None, (message or error.body, error.code, error.param)))
+            said = visible(self.hide_key(" ".join(" ".join(parts).split())))[:200]
+            line = f"{self.url}: status {status}, {said}; check the address, the model "
+            return ServiceError(f"{line}{model!r} and the variable {self.key_in}", status, said)
+        cause = error.__cause__
+        why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
+        tries = f"{self.tries} tries of up to {self.timeout:g} s"
+        return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
+
+    def hide_key(self, text: str) -> str:
         """Return a text with stars where it repeats the key."""
         return text.replace(self._key, "***") if self._key else text
 

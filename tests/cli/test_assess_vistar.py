@@ -89,3 +89,10 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         assert main(command) == 0 and len(server.asked) == 13  # all answers were kept
         everything = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         assert b"sk-secret" not in everything and "sk-secret" not in told
+        server.asked.clear()
+        other = ["--questionnaires", str(kept / "r"), "--ledger", str(kept / "b"), "--batch"]
+        monkeypatch.setattr("time.sleep", lambda seconds: None)
+        out.rename(tmp_path / "first.parquet")
+        assert main([*command[:-4], *other, "--most-calls", "13", "--prices", "1,2"]) == 0
+        assert len(server.asked) == 2 and len(server.batches) == 1  # one alone of each kind
+        assert [row["score"] for row in read_verdicts(out)] == [0.0, 0.0, None]

@@ -3,7 +3,9 @@
 import contextlib
 import http.server
 import json
+import re
 import threading
+import urllib.parse
 from dataclasses import dataclass, field
 
 
@@ -18,6 +20,8 @@ class ChatServer:
             perhaps a code, a status with a body (JSON or bytes) and perhaps headers, `slow`, `cut`
             or `endless`.
         asked: The bodies that came.
+        files: The contents that were uploaded, and those of the batches' replies.
+        batches: The batches; each has its replies when it is looked at for the second time.
         keys: The Authorization headers that came.
     """
 
@@ -26,6 +30,38 @@ class ChatServer:
     faults: list = field(default_factory=list)
     asked: list = field(default_factory=list)
     keys: list = field(default_factory=list)
+    files: dict = field(default_factory=dict)
+    batches: dict = field(default_factory=dict)
+
+    def start(self, asked):
+        """Start a batch."""
+        name = f"batch-{len(self.batches)}"
+        self.batches[name] = {"id": name, "object": "batch", "status": "validating", **asked}
+        return self.batches[name]
+
+    def look_at(self, name):
+        """Return a batch, and go on with it."""
+        batch = self.batches[name]
+        if batch["status"] == "in_progress":
+            batch |= {"status": "completed", "output_file_id": f"of {name}"}
+            lines = map(self._reply, self.files[batch["input_file_id"]].splitlines())
+            self.files[f"of {name}"] = b"\n".join(json.dumps(line).encode() for line in lines)
+        elif batch["status"] == "validating":
+            batch["status"] = "in_progress"
+        return batch
+
+    def _reply(self, line):
+        asked = json.loads(line)
+        said = self.answer(asked["body"])
+        status, body = said if isinstance(said, tuple) else (200, complete(said))
+        return {"custom_id": asked["custom_id"], "response": {"status_code": status, "body": body}}
+
+
+def complete(text):
+    """Return a whole reply of a text; what is whole stays as it is."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    whole = {"choices": [{"message": {"content": text}}], "usage": usage}
+    return text if isinstance(text, dict) else whole
 
 
 @contextlib.contextmanager
@@ -34,8 +70,23 @@ def serve_chat():
     state, over = ChatServer(), threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            _, _, kind, name, *_ = f"{self.path.partition('?')[0]}/".split("/")
+            if kind == "files":
+                return self._send(200, state.files[urllib.parse.unquote(name)])
+            if name:
+                return self._send(200, state.look_at(name))
+            return self._send(200, {"object": "list", "data": [*state.batches.values()]})
+
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            raw = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path.endswith("/files"):
+                name = f"file-{len(state.files)}"
+                state.files[name] = re.search(rb"filename.*?\r\n\r\n(.*?)\r\n--", raw, re.S)[1]
+                return self._send(200, {"id": name, "object": "file"})
+            body = json.loads(raw)
+            if self.path.endswith("/batches"):
+                return self._send(200, state.start(body))
             state.asked.append(body)
             state.keys.append(self.headers.get("Authorization"))
             fault = state.faults.pop(0) if state.faults else None
@@ -57,10 +108,7 @@ def serve_chat():
                     while fault == "endless" and not over.is_set():
                         self.wfile.write(b" " * 65536)
                 return None
-            text, usage = state.answer(body), {"prompt_tokens": 100, "completion_tokens": 10}
-            if isinstance(text, dict):
-                return self._send(200, text)
-            return self._send(200, {"choices": [{"message": {"content": text}}], "usage": usage})
+            return self._send(200, complete(state.answer(body)))
 
         def _send(self, status, found, headers=()):
             raw = found if isinstance(found, bytes) else json.dumps(found).encode()

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pqpp_backbones.chat.chat import Chat, Request, hash_pixels, parse_reply
+from pqpp_backbones.chat.chat import Chat, Request, ServiceError, hash_pixels, parse_reply
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
@@ -314,9 +314,9 @@ class HwpqScore(VistarScore):
         if not (kept and answers):
             return
 
-        def get_requests() -> Iterator[Request]:
+        def get_requests(guessed: list) -> Iterator[Request]:
             for image, picture in open_pictures(pictures):
-                questions: Mapping[str, list] = dict.fromkeys(SIDES, _LIKELY)
+                questions: Mapping[str, list] = dict.fromkeys(SIDES, guessed)
                 if kept.has(picture.prompt):
                     with contextlib.suppress(FeedbackError):  # told when it is its turn
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
@@ -325,10 +325,17 @@ class HwpqScore(VistarScore):
                 yield from (asked[3] for asked in answers.requests(image, questions))
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
-        new = [_writing(prompt) for prompt in prompts if not kept.has(prompt)]
-        written = kept.writer.priced(new) if kept.writer else ()
-        prices = itertools.chain(written, answers.chat.priced(get_requests()))
+        new = [prompt for prompt in prompts if not kept.has(prompt)]
+        written = kept.writer.priced(map(_writing, new)) if kept.writer else ()
+        prices = itertools.chain(written, answers.chat.priced(get_requests(_LIKELY)))
         answers.chat.budget.plan(prices)
+        if kept.writer and kept.writer.batch:
+            kept.writer.plan(map(_writing, new))
+            for prompt in new:
+                with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
+                    kept.get_questionnaire(prompt)
+        if answers.chat.batch:
+            answers.chat.plan(get_requests([]))
 
     def notes(self) -> list[str]:
         """Return what the calls were and cost."""

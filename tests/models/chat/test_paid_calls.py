@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
+import openai
 from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, Request
@@ -212,3 +213,69 @@ def test_two_who_share_a_ledger_share_its_money(server, tmp_path):
     for number in range(20):
         outcome(several[number % 2], Request(str(number), most_tokens=2))
     assert len(server.asked) * CENTS <= 0.55 and len(server.asked) == 11
+
+
+def batched(server, path, **limits):
+    budget = Budget(prices=PRICES, **limits, ledger=Ledger(path))
+    return Endpoint(server.url, "m", budget, batch=True)
+
+
+def test_a_batch_costs_half_and_is_asked_once(server, tmp_path):
+    server.faults = [FINE]
+    server.answer = lambda body: said(body["messages"][0]["content"])
+    one = batched(server, tmp_path / "ledger", most_money=0.2)
+    questions = [Request(f"{n}", most_tokens=2) for n in range(5)]
+    one.plan([*questions, questions[3]])
+    assert [one.ask(question).text for question in questions] == ["yes", "1", "2", "3", "4"]
+    assert one.budget.ledger.spent == pytest.approx(CENTS + 4 * CENTS / 2)
+    again = batched(server, tmp_path / "ledger")
+    again.plan(questions)
+    assert len(server.asked) == 1 and len(server.batches) == 1
+    with pytest.raises(ServiceError, match="allowed"):  # .01 is left
+        one.plan([Request(f"{n} more", most_tokens=9) for n in range(9)])
+    assert len(server.asked) == 1 and len(server.batches) == 1
+
+
+@pytest.mark.parametrize("died", ["create", "retrieve", "content"])
+def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died):
+    server.faults = [FINE]
+    server.answer = lambda body: said("no")
+    questions = [Request(f"{n}", most_tokens=2) for n in range(4)]
+    resource = openai.resources.Files if died == "content" else openai.resources.Batches
+
+    def kill(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(resource, died, kill)
+        with pytest.raises(KeyboardInterrupt):
+            batched(server, tmp_path / "ledger").plan(questions)
+    one = batched(server, tmp_path / "ledger")
+    one.plan(questions)
+    assert [one.ask(question).text for question in questions] == ["yes", "no", "no", "no"]
+    assert one.budget.ledger.spent == pytest.approx(CENTS + 3 * CENTS / 2)
+    assert len(server.asked) == 1 and len(server.batches) == 1 and len(server.files) == 2
+
+
+def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
+    server.faults = [error(400, "max_tokens is not supported"), FINE]
+    sent = []
+
+    def answer(body):
+        sent.append(body)
+        return error(500, "oh")[:2] if body["messages"][0]["content"] == "2" else said("no")
+
+    server.answer = answer
+    one = batched(server, tmp_path / "ledger")
+    questions = [Request(f"{n}", most_tokens=2) for n in range(4)]
+    with pytest.warns(UserWarning, match="1 of 3 questions .*oh.*"):
+        one.plan(questions)
+    assert all("max_completion_tokens" in body and "max_tokens" not in body for body in sent)
+    assert one.budget.ledger.spent == pytest.approx(CENTS + 2 * CENTS / 2)
+    server.faults = [FINE]
+    assert [one.ask(question).text for question in questions] == ["yes", "no", "yes", "no"]
+    server.answer = lambda body: error(400, "quota")[:2]
+    server.faults, spent = [FINE], one.budget.ledger.spent
+    with pytest.raises(ServiceError, match=r"no reply to 2 of 2 questions .*quota"):
+        one.plan([Request(f"{n} more", most_tokens=2) for n in range(3)])
+    assert one.budget.ledger.spent == pytest.approx(spent + CENTS)

@@ -1,0 +1,160 @@
+"""Questions that a service answers within a day, at half the price: OpenAI's batches."""
+
+import itertools
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import httpx2
+import openai
+from tqdm import tqdm
+
+from pqpp_backbones.chat.chat import DISCOUNT, Request, parse_reply, read_completion
+from pqpp_backbones.chat.models import Endpoint
+from pqpp_backbones.errors import ServiceError
+from pqpp_files.foreign.json_values import parse_json
+from pqpp_files.visible import visible
+
+_PATH: Any = "/v1/chat/completions"
+_MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # of an uploaded file
+_SECONDS = 30.0  # between two looks at a batch
+_ENDED = ("completed", "failed", "expired", "cancelled")
+
+
+def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
+    """Send all questions without a reply in the ledger as batches, and wait for the replies.
+
+    The first question is sent alone at the full price: it shows what the service refuses by name.
+    A call is entered with the identifier of its uploaded file, by which a later run finds the batch
+    of a run that was stopped. A question that fails in a batch costs nothing; `Endpoint.ask` sends
+    it alone.
+
+    Args:
+        chat: The endpoint; its ledger has a file.
+        requests: The questions, read once.
+
+    Raises:
+        ServiceError: The questions may cost more than is left, or the service refuses them.
+    """
+    budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
+    with ledger.locked():
+        seen = {line["key"] for line in ledger.lines if _is_in_batch(line)} | set(ledger.replies)
+    most, answers = dict[str, float](), dict[str, tuple[str, ...]]()
+    first = None
+    with tempfile.TemporaryFile() as spool:
+        for request in requests:
+            key = chat.get_key(request)
+            if key not in answers and key not in seen:
+                price = budget.most(request, chat.name)
+                most[key] = price * DISCOUNT if first else price
+                first = first or request
+                line = {"method": "POST", "url": _PATH, "body": request.body(chat.name)}
+                spool.write(json.dumps({"custom_id": key, **line}).encode() + b"\n")
+            answers[key] = request.answers
+        budget.plan(most.values())
+        if first:
+            try:
+                chat.ask(first)
+            except ServiceError as error:
+                if not error.is_of_one_request:
+                    raise
+            del most[chat.get_key(first)]
+        spool.seek(0)
+        try:
+            client = service.client.with_options(
+                http_client=httpx2.Client(timeout=service.timeout, follow_redirects=False)
+            )
+            _upload(chat, client, spool, most)
+            _collect(chat, client, answers)
+        except openai.APIError as error:
+            refusal = service.explain(error, chat.name)
+            if refusal.status in (404, 405):
+                raise ServiceError(f"{chat.url} has no batches; leave out --batch") from None
+            raise refusal from None
+        except ServiceError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise ServiceError(
+                f"{chat.url}: the batch's reply cannot be read; check the address"
+            ) from None
+
+
+def _is_in_batch(line: Mapping[str, Any]) -> bool:
+    return "file" in line and "paid" not in line
+
+
+def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str, float]) -> None:
+    """Upload the questions in files that services accept, and enter their calls."""
+    data, keys = bytearray(), list[str]()
+    for raw in itertools.chain(spool, [b""]):
+        line = parse_json(raw or b"{}", "a question")
+        if line.get("custom_id") in most:
+            line["body"] = chat.service.drop_refused(line["body"])
+            data += json.dumps(line).encode() + b"\n"
+            keys.append(line["custom_id"])
+        if keys and (not raw or len(keys) == _MOST_LINES or len(data) > _MOST_BYTES):
+            file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
+            with chat.budget.ledger.locked():
+                chat.budget.check(len(keys), sum(most[key] for key in keys))
+                for key in keys:
+                    chat.budget.ledger.enter(most[key], key=key, file=file)
+            data, keys = bytearray(), []
+
+
+def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[str, ...]]) -> None:
+    """Start the batches of uploaded files that have none, wait for all, and settle their calls."""
+    ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
+    with ledger.locked():  # so that another run does not start them too
+        for call, line in enumerate(ledger.lines):
+            if _is_in_batch(line) and line["key"] in answers:
+                files.setdefault(line["file"], {})[line["key"]] = call
+        batches = dict[str, str]()
+        for one in client.batches.list(limit=100) if files else ():
+            if one.input_file_id in batches:  # the same page again
+                break
+            batches[one.input_file_id] = one.id
+        try:
+            for file in [file for file in files if file not in batches]:
+                batches[file] = client.batches.create(
+                    input_file_id=file, endpoint=_PATH, completion_window="24h"
+                ).id
+        except openai.APIStatusError as error:
+            refusal = error
+    if refusal:
+        for file in files.keys() - batches.keys():
+            for call in files[file].values():
+                ledger.settle(call, 0.0)
+        raise refusal
+    for file, calls in files.items():
+        with tqdm(desc=f"batch {batches[file]}", total=len(calls), disable=None) as bar:
+            while (batch := client.batches.retrieve(batches[file])).status not in _ENDED:
+                bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
+                time.sleep(_SECONDS)
+        asked, why = len(calls), ""
+        if batch.errors and batch.errors.data:
+            why = batch.errors.data[0].message or ""
+        for name in filter(None, (batch.output_file_id, batch.error_file_id)):
+            for text in filter(str.strip, client.files.content(name).text.split("\n")):
+                line = parse_reply(chat.service.hide_key(text))
+                key, response = line["custom_id"], line.get("response") or {}
+                if response.get("status_code") != 200:
+                    why = str(response.get("body") or line.get("error"))
+                elif key in calls:
+                    reply, call = read_completion(answers[key], response["body"]), calls.pop(key)
+                    paid = ledger.lines[call]["most"]
+                    if reply.tokens_in is not None and reply.tokens_out is not None:
+                        paid = chat.budget.cost(chat.name, reply.tokens_in, reply.tokens_out)
+                        paid *= DISCOUNT
+                    ledger.settle(call, paid, reply=asdict(reply))
+        for call in calls.values():
+            ledger.settle(call, 0.0)
+        if calls:
+            said = f"{chat.url}: batch {batch.id} ({batch.status}) has no reply to {len(calls)} of "
+            said += f"{asked} questions ({visible(why)[:200]}); "
+            if len(calls) == asked:
+                raise ServiceError(f"{said}run again later, or leave out --batch")
+            warnings.warn(f"{said}they are sent alone, at the full price", stacklevel=2)
