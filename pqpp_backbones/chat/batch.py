@@ -130,7 +130,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
                 ledger.settle(call, 0.0)
         raise refusal
     for file, calls in files.items():
-        with tqdm(desc=f"batch {batches[file]}", total=len(calls), disable=None) as bar:
+        with tqdm(desc=visible(f"batch {batches[file]}"), total=len(calls), disable=None) as bar:
             while (batch := client.batches.retrieve(batches[file])).status not in _ENDED:
                 bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
                 time.sleep(_SECONDS)
@@ -153,8 +153,8 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
         for call in calls.values():
             ledger.settle(call, 0.0)
         if calls:
-            said = f"{chat.url}: batch {batch.id} ({batch.status}) has no reply to {len(calls)} of "
-            said += f"{asked} questions ({visible(why)[:200]}); "
+            said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
+            said = f"{chat.url}: {visible(f'{said} questions ({why[:200]})')}; "
             if len(calls) == asked:
                 raise ServiceError(f"{said}run again later, or leave out --batch")
             warnings.warn(f"{said}they are sent alone, at the full price", stacklevel=2)
