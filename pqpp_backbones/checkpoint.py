@@ -66,8 +66,6 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
         )
     check_version(path, config.get("format_version"))
-    if (name := config.get("normaliser", "content")) != "content":
-        raise ModelError(f"{path}: its normaliser {name!r:.60} is unknown; train it again")
     return config
 
 

@@ -391,12 +391,7 @@ class StrictLoading:
                 model, report = super().from_pretrained(
                     pretrained_model_name_or_path, *args, output_loading_info=True, **kwargs
                 )
-            except (OSError, RuntimeError) as error:
-                if "no file named" in str(error):
-                    line = (
-                        f"{WEIGHTS} is missing; other formats can contain code and are not loaded"
-                    )
-                    raise ModelError(line) from None
+            except RuntimeError as error:
                 if "mismatch" not in str(error):
                     raise
                 line = f"{WEIGHTS} does not fit {CONFIG}: some weights have other shapes"

@@ -28,7 +28,7 @@ def render_card(name: str, /, **facts: Any) -> str:
             "seed 0, rate 0.001", `figure` a number as "0.500" and None as nothing.
 
     Raises:
-        PqppError: There is no such template, or it names a fact that is not given.
+        PqppError: The template names a fact that is not given.
 
     Example:
         >>> render_card("datasets/sample")
@@ -40,22 +40,8 @@ def render_card(name: str, /, **facts: Any) -> str:
 
     try:
         return _environment().get_template(f"{name}.md").render(facts)
-    except jinja2.TemplateNotFound as error:
-        known = ", ".join(card_names())
-        raise PqppError(f"there is no card template {error.name}; there are {known}") from None
     except jinja2.UndefinedError as error:
         raise PqppError(f"the card {name} needs a fact: {error.message}") from None
-
-
-def card_names() -> list[str]:
-    """Return the names of all templates; partial ones begin with `_` and are left out.
-
-    Example:
-        >>> "datasets/sample" in card_names()
-        True
-    """
-    names = (file.removesuffix(".md") for file in _environment().list_templates(["md"]))
-    return sorted(name for name in names if "/_" not in f"/{name}")
 
 
 @cache

@@ -76,12 +76,10 @@ def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) 
     - id: test--mean_rr
       split: test
     """
-    listed = [
-        {"id": task.id}
-        | ({} if task.config in (None, _DEFAULT) else {"config": task.config})
-        | {"split": task.split}
-        for task in tasks
-    ]
+    listed = []
+    for task in tasks:
+        config = {} if task.config in (None, _DEFAULT) else {"config": task.config}
+        listed.append({"id": task.id, **config, "split": task.split})
     about = {"name": name, "description": description, "evaluation_framework": _FRAMEWORK}
     return _yaml({**about, "tasks": listed})
 
@@ -99,10 +97,8 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
     path = folder / BENCHMARK
     listed = read_yaml(path, error=HubError).get("tasks") if path.is_file() else None
     listed = listed if isinstance(listed, list) else []
-    names = [entry.get("id") for entry in listed if isinstance(entry, dict)]
-    tasks = [
-        task for name in names if isinstance(name, str) and (task := BenchmarkTask.parse(name))
-    ]
+    names = [str(entry.get("id")) for entry in listed if isinstance(entry, dict)]
+    tasks = [task for name in names if (task := BenchmarkTask.parse(name))]
     if not tasks:
         raise HubError(
             f"{dataset} has no {BENCHMARK} with tasks of pqpp; publish it with `pqpp datasets push`"

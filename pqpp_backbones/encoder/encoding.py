@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from pqpp_backbones.encoder.pretrained import get_max_length
-from pqpp_backbones.encoder.tokens import batch_by_length, encode, pad
+from pqpp_backbones.encoder.tokens import batch_by_length, encode
 from pqpp_backbones.pretrained import check_ids
 
 STATES_LENGTH = 96
@@ -18,11 +19,16 @@ STATES_LENGTH = 96
 def as_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
     """Return a batch as tensors, padded on the right to its longest row.
 
-    >>> as_batch([[5, 6], [7]], pad_id=0)["attention_mask"].tolist()
-    [[1, 1], [1, 0]]
+    A row without tokens becomes one of padding.
+
+    >>> batch = as_batch([[5, 6], [7]], pad_id=0)
+    >>> batch["input_ids"].tolist(), batch["attention_mask"].tolist()
+    ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
     """
-    ids, mask = pad(rows, pad_id)
-    return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+    ids = [torch.tensor(row or [pad_id]) for row in rows]
+    masks = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
+    padded = pad_sequence(ids, batch_first=True, padding_value=pad_id)
+    return {"input_ids": padded, "attention_mask": masks}
 
 
 def score(
@@ -41,12 +47,10 @@ def score(
         batch_size: prompts a batch at most.
         n_targets: columns of the result.
     """
-
-    def scores(**inputs: torch.Tensor) -> torch.Tensor:
-        return model(**inputs).scores
-
-    outputs = _in_batches(model, scores, (n_targets,), encoded, pad_id, batch_size)
-    return outputs.astype(np.float64)
+    found = _in_batches(
+        model, lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size
+    )
+    return found.astype(np.float64)
 
 
 def embed(

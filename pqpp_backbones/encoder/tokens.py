@@ -1,4 +1,4 @@
-"""From prompts to padded batches of tokens of like length; numpy only."""
+"""From prompts to batches of tokens of like length; numpy only."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,21 +25,6 @@ def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list
         return_token_type_ids=False,
     )
     return encoded["input_ids"]
-
-
-def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return token ids, padded on the right to the longest row, and their mask.
-
-    Example:
-        >>> ids, mask = pad([[5, 6], [7]], pad_id=0)
-        >>> ids.tolist(), mask.tolist()
-        ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
-    """
-    lengths = np.array([len(row) for row in rows])
-    filled = np.arange(max(1, lengths.max())) < lengths[:, None]
-    ids = np.full(filled.shape, pad_id, dtype=np.int64)
-    ids[filled] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows])
-    return ids, filled.astype(np.int64)
 
 
 def batch_by_length(

@@ -35,21 +35,6 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     return backbone
 
 
-def embed_tokens(backbone: Any, **inputs: torch.Tensor) -> torch.Tensor:
-    """Return the features of tokenized prompts, `(prompts, size)`."""
-    return get_features(backbone.get_text_features(**inputs))
-
-
-def embed_pixels(backbone: Any, pixel_values: torch.Tensor) -> torch.Tensor:
-    """Return the features of prepared images, `(images, size)`."""
-    return get_features(backbone.get_image_features(pixel_values=pixel_values))
-
-
-def get_features(output: Any) -> torch.Tensor:
-    """Return the features that `get_text_features` gives, a tensor or an output that holds it."""
-    return output if isinstance(output, torch.Tensor) else output.pooler_output
-
-
 def feature_size(config: Any) -> int:
     """Return how many numbers the text and the image features have together.
 
@@ -88,12 +73,6 @@ def to_pixels(processor: Any, images: Sequence[Any]) -> torch.Tensor:
     return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
 
 
-def try_embedding(backbone: Any, processor: Any) -> None:
-    """Embed a prompt and an image, so that what cannot be done fails when it is loaded."""
-    embed_prompts(backbone, processor, ["a cat"], 1)
-    embed_images(backbone, processor, [np.zeros((8, 8, 3), np.uint8)], 1)
-
-
 def move_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
     """Return the tokens of prompts on the model's device, all of which it knows."""
     tokens = tokenize(processor, prompts, backbone.config)
@@ -107,7 +86,8 @@ def embed_prompts(
     """Return the text features of prompts."""
 
     def embed_batch(some: Sequence[str]) -> torch.Tensor:
-        return embed_tokens(backbone, **move_tokens(backbone, processor, some))
+        tokens = move_tokens(backbone, processor, some)
+        return backbone.get_text_features(**tokens).pooler_output
 
     return in_batches(prompts, embed_batch, batch_size)
 
@@ -123,7 +103,7 @@ def embed_images(
         prepared = processor.image_processor(list(map(open_image, some)), return_tensors="pt")
         inputs = {name: prepared[name].to(backbone.device) for name in names if name in prepared}
         inputs["pixel_values"] = inputs["pixel_values"].to(backbone.dtype)
-        return get_features(backbone.get_image_features(**inputs))
+        return backbone.get_image_features(**inputs).pooler_output
 
     return in_batches(images, embed_batch, batch_size)
 

@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable
 
 from pqpp_backbones.prompt.word_lists import read_lines
-from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import parse_json
 
 Removed = dict[str, list[str]]
 """What was taken away of a prompt, by kind, and as ``unwanted`` what it does not want."""
@@ -28,7 +26,6 @@ _WITHOUT = re.compile(
 _COMMAND = re.compile(
     r"\s*(?:/imagine(?:\s+prompt)?\s*:?|(?:prompt|positive(?:\s+prompt)?)\s*:|--prompt\s)\s*", re.I
 )
-_SENDER = re.compile(r"\s+-\s+<?@\S.*$")
 _ADDRESS = re.compile(r"[<(]?(?:https?://|www\.[\w.-]+/)[^\s>)]*[>)]?", re.IGNORECASE)
 _PART = re.compile(r"::\s*(-?\d*\.?\d+)?(?=\s|$|,)")
 
@@ -42,13 +39,11 @@ _NEGATIVE = re.compile(
 _NETWORK = re.compile(
     r"<(?:lora|lyco|lycoris|hypernet|ti|embedding)\s*:[^<>]{1,200}>|\bembedding:[\w.-]+", re.I
 )
-_WILDCARD = re.compile(r"__[\w/*-]+?__")
 _TAG = re.compile(r"(?<![\w_])(\d+)\+?(girls?|boys?)(?!\w)", re.IGNORECASE)
 _UNDERSCORES = re.compile(r"(?<![\w_])[a-z]{2,}(?:_[a-z]+)+(?![\w_])")
 _SCORE = re.compile(r"(?<!\w)(?:score_\d(?:_up)?|rating_\w+|source_\w+)(?!\w)\s*,?")
 _ESCAPED = {r"\(": "\ue000", r"\)": "\ue001", r"\[": "\ue002", r"\]": "\ue003"}
 _WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?)\s*:\s*-?\d*\.?\d+\s*\)")
-_OPEN_WEIGHTED = re.compile(r"\(([^()]*[^\W\d_][^()]*?):\s*\d*\.\d+\s*$")
 _SIGNED = re.compile(r"\(([^()]*)\)(?:[+-]+|\d\.\d+)(?=[\s,.]|$)")
 _PLUSSES = re.compile(r"(?<=\w\w)\+{2,}(?=[\s,.]|$)")
 _DOUBLED = re.compile(r"\(\(([^()]*)\)\)")
@@ -59,9 +54,6 @@ _LAST_WEIGHT = re.compile(r"\s:\d*\.?\d+\s*$")
 _ROUND = re.compile(r"[()]")
 _MOST_NESTED = 40
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
-_LINK = re.compile(r"\[([^\]]+)\]\((?:https?://|/|#)[^)\s]*\)")
-_STRUCK = re.compile(r"~~[^~]+~~")
 _LINE = re.compile(r"^[ \t]*(?:#{1,6}|[-*+•]|>|\d{1,2}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^*_\n]+?)(?<=\S)\1(?!\w)")
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -82,27 +74,12 @@ def _split(text: str) -> list[str]:
 
 
 def cut_command(text: str, removed: Removed) -> str:
-    """Take away what calls the program, ``/imagine prompt:``, and who sent it, ``- @someone``."""
+    """Take away what calls the program, ``/imagine prompt:``."""
     match = _COMMAND.match(text)
     if match and match.end() < len(text):
         removed["command"].append(match[0].strip())
         text = text[match.end() :]
-    return remove(_SENDER, text, removed["command"])
-
-
-def cut_request_body(text: str, removed: Removed) -> str:
-    """Take the prompts out of the JSON that is sent to a service."""
-    if not text.lstrip().startswith('{"'):
-        return text
-    try:
-        body = parse_json(text)
-    except FileError:
-        return text
-    if not isinstance(prompt := body.get("prompt"), str):
-        return text
-    removed["command"].append(text.strip())
-    removed["unwanted"] += _split(str(body.get("negative_prompt") or ""))
-    return prompt
+    return text
 
 
 def cut_flags(text: str, removed: Removed) -> str:
@@ -114,17 +91,14 @@ def cut_flags(text: str, removed: Removed) -> str:
 
 
 def cut_networks(text: str, removed: Removed) -> str:
-    """Take away names of extra networks and wildcards, and what ranks a picture by tags."""
+    """Take away names of extra networks, and what ranks a picture by tags."""
     text = remove(_NETWORK, text, removed["extra network"], " ")
-    text = remove(_WILDCARD, text, removed["wildcard"], " ")
     return remove(_SCORE, text, removed["quality"], " ")
 
 
 def cut_markdown(text: str, removed: Removed) -> str:
-    """Take away marks of markdown; the words that they mark stay, pictures and struck words go."""
-    plain = _STRUCK.sub(" ", _LINK.sub(r"\1", _IMAGE.sub(" ", text)))
-    plain = _LINE.sub("", plain)
-    plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
+    """Take away marks of markdown; the words that they mark stay."""
+    plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", _LINE.sub("", text)))
     if plain == text or not plain.strip():
         return text
     removed["markdown"].append(text.strip())
@@ -168,7 +142,6 @@ def cut_weights(text: str, removed: Removed) -> str:
     plain = _cut_nested((_BRACKETS,), plain, marks, _resolve_schedule)
     plain = _cut_nested((_BRACES,), plain, marks, lambda match: re.split(r"[|,]", match[1])[0])
     plain = _cut_nested((_WEIGHTED, _SIGNED, _DOUBLED), plain, marks, r"\1")
-    plain = remove(_OPEN_WEIGHTED, plain, marks, r"\1")
     plain = remove(_PLUSSES, plain, marks)
     if plain != text or abs(plain.count("(") - plain.count(")")) > 1:
         plain = remove(_ROUND, plain, marks)
@@ -221,7 +194,7 @@ def _cut_nested(
     return text
 
 
-FRAME = (cut_request_body, cut_settings, cut_command, cut_flags)
+FRAME = (cut_settings, cut_command, cut_flags)
 """What takes away what is around a whole prompt, in order."""
 SYNTAX = (
     cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pqpp_backbones.prompt.dialects import Removed
 
 SET_ASIDE = (
-    "command", "request", "settings", "flag", "url", "extra network", "wildcard", "weight", "tag",
+    "command", "request", "settings", "flag", "url", "extra network", "weight", "tag",
     "markdown", "quotes", "emoji", "quality", "style", "repetition",
 )  # fmt: skip
 """What is set aside, by kind."""

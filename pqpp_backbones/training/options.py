@@ -94,12 +94,6 @@ class OptimisationOptions(RunOptions):
     report_to: list[str] = option([], decides=False)
     training_arguments: dict[str, str] = option({})
 
-    def __post_init__(self) -> None:
-        """Check that there is a model."""
-        super().__post_init__()
-        if not self.model:
-            raise PqppError("`model` is ''; it must be a name or a folder")
-
 
 @dataclass(kw_only=True)
 class HubOptions(Options):

@@ -1,5 +1,6 @@
 """Where a training's result goes, its folder and the Hub, and what its card tells of it."""
 
+import contextlib
 import importlib.metadata
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from pqpp_backbones.training.options import HubOptions, OptimisationOptions, Run
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import Options
 from pqpp_files.paths import check_output_folder
-from pqpp_hub import PushReport
+from pqpp_hub import PushReport, push_files
 
 _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft", "numpy")
 
@@ -62,11 +63,9 @@ def check_push(recipe: Options) -> None:
         >>> check_push(HubOptions(push_to_hub=False))
     """
     if isinstance(recipe, HubOptions) and recipe.push_to_hub:
-        import pqpp_hub
-
         assert recipe.hub_model_id is not None
         how: dict[str, Any] = {"private": recipe.hub_private_repo, "dry_run": True}
-        pqpp_hub.push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **how)
+        push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **how)
 
 
 def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
@@ -104,8 +103,6 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that take part and are installed."""
     known = {"python": platform.python_version()}
     for name in _LIBRARIES:
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             known[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return known

@@ -26,7 +26,7 @@ from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
 
 BEST, STATE = "best.safetensors", "trainer_state.json"
-_TIMES = ("runtime", "samples_per_second", "steps_per_second", "loss")
+_TIMES = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "eval_loss")
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,8 @@ class PerformanceTrainer(Trainer):
     def evaluations(self, state: TrainerState) -> list[dict[str, float]]:
         """Return the metrics of each evaluated epoch."""
         logs = [log for log in state.log_history if f"eval_{self.primary}" in log]
-        names = ({k: v for k, v in log.items() if k.startswith("eval_")} for log in logs)
-        plain = ({k.removeprefix("eval_"): v for k, v in log.items()} for log in names)
-        return [{k: v for k, v in log.items() if k not in _TIMES} for log in plain]
+        names = [k for log in logs[:1] for k in log if k.startswith("eval_") and k not in _TIMES]
+        return [{name.removeprefix("eval_"): log[name] for name in names} for log in logs]
 
     def is_stalled(self, state: TrainerState) -> bool:
         """Return whether the validation has not got better for too long."""

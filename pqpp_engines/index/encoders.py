@@ -152,11 +152,12 @@ class ImageTextEncoder:
         return self._embed_batches(texts, odds, batch_size)
 
     def _text_features(self, texts: list[str]) -> Any:
-        from pqpp_backbones.images.embedding import embed_tokens, move_tokens
+        from pqpp_backbones.images.embedding import move_tokens
 
         model, processor = self._network, self._processor
         if not self.can_match:
-            return embed_tokens(model, **move_tokens(model, processor, texts))
+            tokens = move_tokens(model, processor, texts)
+            return model.get_text_features(**tokens).pooler_output
         tokens = _text_tokens(model, processor, texts)
         states = model.qformer(
             query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
@@ -166,11 +167,9 @@ class ImageTextEncoder:
         return model.text_projection(states[:, 0, :])
 
     def _image_features(self, images: list[Any]) -> Any:
-        from pqpp_backbones.images.embedding import get_features
-
         model, pixels = self._network, self._pixels(images)
         if not self.can_match:
-            return get_features(model.get_image_features(**pixels))
+            return model.get_image_features(**pixels).pooler_output
         states = model.vision_model(**pixels).last_hidden_state
         hidden = model.qformer(
             query_embeds=model.query_tokens.expand(len(states), -1, -1),

@@ -18,9 +18,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 
 from pqpp_backbones.images.embedding import (
     embed_images,
-    embed_pixels,
     embed_prompts,
-    embed_tokens,
     feature_size,
     in_batches,
     load_backbone,
@@ -162,9 +160,9 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             tokens = {"input_ids": input_ids}
             if attention_mask is not None:
                 tokens["attention_mask"] = attention_mask
-            text_embeds = embed_tokens(self.backbone, **tokens)
+            text_embeds = self.backbone.get_text_features(**tokens).pooler_output
         if image_embeds is None:
-            image_embeds = embed_pixels(self.backbone, pixel_values)
+            image_embeds = self.backbone.get_image_features(pixel_values).pooler_output
         logits = self.head(torch.cat([text_embeds, image_embeds], dim=-1))
         is_retrieval = self.config.task == "retrieval"
         # Only what is a probability gets a sigmoid: the paper's regression neuron has none.

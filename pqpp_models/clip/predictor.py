@@ -26,9 +26,10 @@ class ClipPredictor(TorchPredictor):
 
     def try_once(self) -> None:
         """Let what is loaded run once, if that may end in errors that nothing foresees."""
-        from pqpp_backbones.images.embedding import try_embedding
+        from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
-        try_embedding(self.model.backbone, self.processor)
+        embed_prompts(self.model.backbone, self.processor, ["a cat"], 1)
+        embed_images(self.model.backbone, self.processor, [np.zeros((8, 8, 3), np.uint8)], 1)
 
     read_rows = staticmethod(read_mappings)
 

@@ -15,7 +15,6 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
-from pqpp_files.open_input import Input
 from pqpp_files.shards import find_shards
 
 CHILD = """
@@ -87,15 +86,6 @@ def test_little_files_take_little_memory(tmp_path, name, shards):
     called = f"file://{tmp_path / name}" if shards else called
     said = f"pqpp: error: {called}: more than {most} bytes as read; allow them by --max-bytes\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
-
-
-def test_what_is_allowed_is_read(tmp_path, monkeypatch):
-    content = gzip.compress(b"prompt\n" + b"a cat\n" * 12_000_000, 1)
-    (tmp_path / "a.csv.gz").write_bytes(content)
-    with pytest.raises(FileError, match="more than"):
-        Input(tmp_path / "a.csv.gz").read()
-    monkeypatch.setenv("PQPP_MAX_BYTES", "100000000")
-    assert len(Input(tmp_path / "a.csv.gz").read()) == 7 + 6 * 12_000_000
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv", "a.parquet"])

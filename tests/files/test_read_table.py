@@ -12,12 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_columns, read_table
-from pqpp_files.write_table import table_text
 
 ROWS = [
     {"id": "007", "prompt": 'a "red" cat;\non a mat, asleep', "score": "0.5"},
@@ -172,23 +169,6 @@ def test_what_is_assumed_is_told_in_one_line(tmp_path, caplog):
     told = [sorted(line.rpartition(": read as ")[2].split(", ")) for line in caplog.messages]
     commas = ["decimal commas", "semicolon-separated"]
     assert told == [commas, ["column Caption", *commas], ["column Caption", *commas]]
-
-
-@given(
-    st.lists(st.tuples(st.text('ab,"\n\u2028é', max_size=4), st.integers()), min_size=1),
-    st.sampled_from(["csv", "jsonl", "json"]),
-    st.randoms(use_true_random=False),
-)
-def test_any_order_of_rows_gives_the_same_rows(tmp_path_factory, rows, style, rng):
-    path = tmp_path_factory.mktemp("rows") / f"t.{style}"
-    found = []
-    for _ in range(2):
-        columns = {"text": [text for text, _ in rows], "n": [n for _, n in rows]}
-        path.write_bytes(table_text(style, columns).encode())
-        table = read_table(path)
-        found.append(list(zip(table["text"], map(str, table.values("n")), strict=True)))
-        rng.shuffle(rows)
-    assert sorted(found[0]) == sorted(found[1])
 
 
 def test_numbers_of_json_stay_what_they_are(tmp_path):

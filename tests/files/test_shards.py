@@ -41,14 +41,6 @@ def test_shards_hold_each_row_once_and_in_order(rows, group, size, parts):
         assert sorted(s.name for one in shares for s in one) == [s.name for s in shards]
 
 
-def test_sources_are_patterns_and_folders(tmp_path):
-    write(tmp_path / "in/b.parquet", [3])
-    write(tmp_path / "in/a.parquet", [1, 2])
-    for source in (tmp_path / "in", tmp_path / "in/*.parquet"):
-        shards = find_shards(str(source))
-        assert [n for one in shards for n in one.read()["n"].to_pylist()] == [1, 2, 3]
-
-
 def test_a_rerun_does_what_is_missing_and_gives_the_same_bytes(tmp_path):
     shards = find_shards(write(tmp_path / "n.parquet", range(10)), 3)
     assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardsDone(4, 0, 10, 0)
@@ -75,14 +67,6 @@ def test_a_killed_worker_is_told_and_what_is_done_stays(tmp_path):
     assert shards[2].name not in left
     run_shards(doubled, shards, tmp_path / "out", {})
     assert len(contents(tmp_path / "out")) == 5
-
-
-def test_rows_with_errors_are_counted(tmp_path):
-    def job(table):
-        return table.append_column("error", pa.array([None, "bad", None]))
-
-    shards = find_shards(write(tmp_path / "n.parquet", range(3)))
-    assert run_shards(job, shards, tmp_path / "out", {}).errors == 1
 
 
 def test_a_folder_holds_one_job(tmp_path):

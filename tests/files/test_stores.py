@@ -1,9 +1,5 @@
 """Object stores: outputs there whole or not at all, once, and with the bytes of a local folder."""
 
-import subprocess
-import sys
-import time
-
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -59,49 +55,3 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
 def test_a_repository_of_the_hub_takes_no_shards():
     with pytest.raises(FileError, match="hf upload-large-folder"):
         run_shards(doubled, hold_shards(pa.table({"n": [1]}), 1), "hf://datasets/me/out", {})
-
-
-def contents(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-@pytest.mark.slow
-def test_a_server_of_s3(tmp_path, monkeypatch):
-    pytest.importorskip("s3fs")
-    pytest.importorskip("moto.server")
-    port = "5907"
-    server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-p", port],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
-    for name, value in {**keys, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}.items():
-        monkeypatch.setenv(name, value)
-    try:
-        files = fsspec.filesystem("s3")
-        for _ in range(300):
-            try:
-                files.mkdir("bucket")
-                break
-            except Exception:
-                time.sleep(0.2)
-        with files.open("bucket/in/n.parquet", "wb") as file:
-            pq.write_table(pa.table({"n": range(20)}), file)
-        shards = find_shards("s3://bucket/in/*.parquet", 3)
-        done = run_shards(doubled, shards, "s3://bucket/out", {}, workers=2)
-        assert done == ShardsDone(7, 0, 20, 0)
-        run_shards(doubled, shards, tmp_path / "out", {})
-        for name, content in contents(tmp_path / "out").items():
-            assert files.cat(f"bucket/out/{name}") == content
-        assert run_shards(doubled, shards, "s3://bucket/out", {}).skipped == 7
-        store = ShardStore("s3://bucket/out")
-        assert not store.write_new(shards[0].name, b"another")
-        assert store.read(shards[0].name) != b"another"
-    finally:
-        server.terminate()
-        server.wait()

@@ -8,7 +8,6 @@ import pytest
 import yaml
 from markupsafe import Markup
 
-from pqpp_files.errors import PqppError
 from pqpp_hub import card
 from pqpp_hub.card import render_card
 
@@ -63,20 +62,6 @@ def test_plain_values_and_finished_markdown(templates):
     front, body = text.split("---\n")[1:]
     assert yaml.safe_load(front) == {"a": [1, "two"], "b": None}
     assert body == "| x | \\| y \\|\n"
-
-
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
-        ("{{ lacking }}", "the card one needs a fact: 'lacking' is undefined"),
-        ("{{ given.lacking }}", "the card one needs a fact: .* has no attribute 'lacking'"),
-        ("{% if lacking %}{% endif %}", "needs a fact: 'lacking'"),
-    ],
-)
-def test_what_a_card_lacks_is_told(templates, template, said):
-    templates(one=template)
-    with pytest.raises(PqppError, match=said):
-        render_card("one", given={"a": 1})
 
 
 def test_every_value_of_a_front_matter_is_written_as_yaml():

@@ -66,17 +66,3 @@ def test_several_and_all(shared, push):
     for name, space in spaces(shared).items():
         files = space.commits[space.branches["main"]].files
         assert {f"{name.split('/')[1]}.py", *FILES[1:]} <= set(files) and len(files) == 5
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["ndcg", "hbpp", "{}/ndcg"], "metrics need a Space each; write"),
-    ],
-)
-def test_refusals(shared, push, words, said):
-    outcome = push(*(word.format(shared.owner) for word in words))
-    assert outcome.value == 2 and not outcome.stdout
-    (line,) = outcome.stderr.splitlines()
-    assert line.startswith("pqpp: error: ") and said.format(shared.owner) in line
-    assert not spaces(shared)

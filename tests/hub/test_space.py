@@ -4,17 +4,8 @@ import logging
 import re
 from importlib import metadata
 
-from pqpp_files.errors import PqppError
 from pqpp_files.extras import pinned_requirements
 from pqpp_hub import space
-
-
-def test_refusals_become_words():
-    def refuse(text):
-        raise PqppError(f"no <{text}>\nhere")
-
-    told = space.telling(refuse)("b")
-    assert told == (None, '<p role="alert">no &lt;b&gt; here</p>')
 
 
 def test_a_defect_is_told_without_what_was_typed(caplog):

@@ -11,7 +11,6 @@ pytest.importorskip("accelerate", reason="training needs accelerate")
 from safetensors.torch import load_file  # noqa: E402
 from support.tiny_models import save_text_encoder, trainer  # noqa: E402
 
-import pqpp_hub  # noqa: E402
 from pqpp_cli.main import main  # noqa: E402
 from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_hub import HubError  # noqa: E402
@@ -149,7 +148,7 @@ def test_a_push_that_the_hub_would_refuse_is_told_before_the_training(script, re
     def refuse(*_, **__):
         raise HubError("the Hub model 'me/mine' may not be written")
 
-    monkeypatch.setattr(pqpp_hub, "push_files", refuse)
+    monkeypatch.setattr("pqpp_backbones.training.publish.push_files", refuse)
     recipe.push_to_hub, recipe.hub_model_id = True, "me/mine"
     with pytest.raises(HubError, match="may not be written"):
         script.train(recipe)

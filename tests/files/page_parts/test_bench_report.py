@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from datasets import Dataset
-from support.browser import picture
 
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor
 from pqpp_models.bench.protocol import read_published
 from pqpp_models.bench.report import render_report
-from pqpp_models.bench.run import load_predictors, run_table
+from pqpp_models.bench.run import run_table
 from pqpp_models.bench.split import Split
 
 pytestmark = pytest.mark.browser
@@ -85,24 +84,3 @@ def test_ones_own_targets_and_hostile_names(shown):
     assert opened.locator("img").count() == 0 and "{{ 7*7 }}" in opened.locator("h1").inner_text()
     assert "rating of a-model" in opened.locator("thead").first.inner_text()
     assert "no figure for b-model_rating: n = 1" in opened.locator("ul.note").inner_text()
-
-
-@pytest.mark.slow
-@pytest.mark.realdata
-def test_two_thousand_prompts_in_every_look(real_data, shown, cache):
-    where = str(real_data / "pqpp" / "v1.0")
-    split = Split.from_rows(load_benchmark("pqpp-v1.0", split="validation", data_dir=where))
-    found, _ = load_predictors(None)
-    run = run_table(split, found, split.known_targets)
-    page = render_report(run, run.get_published(), run.spaces()[0])
-    assert len(page) < 1_500_000  # nine predictors on nine targets
-    opened = shown(page)
-    assert opened.locator(".rank li.ours").count() == len(found)
-    assert opened.locator(".rank li.theirs").count() == 13
-    assert opened.locator("svg .dots").count() == 9 * len(found)
-    opened.set_viewport_size({"width": 1280, "height": 1120})
-    opened.emulate_media(color_scheme="light")
-    picture(opened, "report_light.png")
-    opened.emulate_media(color_scheme="dark")
-    opened.evaluate("document.getElementById('charts').scrollIntoView()")
-    picture(opened, "report_dark.png")

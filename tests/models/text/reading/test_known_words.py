@@ -13,7 +13,6 @@ from pqpp_models.text.reading.known_words import (
     KNOWN_WORDS_TENSORS,
     PLAIN_FROM,
     KnownWords,
-    WordsRead,
 )
 
 SENSE = Path(__file__).parents[2] / "sense"
@@ -55,12 +54,6 @@ def test_a_share_by_hand():
     assert known.read("dog por").share == pytest.approx((1 - 0.3) / 2)
 
 
-def test_the_weight_rises_in_a_line_between_the_limits(known, monkeypatch):
-    monkeypatch.setattr(known, "read", lambda share: WordsRead(float(share), None, 0.0, []))
-    shares = ["0", str(FAR_BELOW), "0.45", str(PLAIN_FROM), "1"]
-    assert known.weights(shares) == pytest.approx([0, 0, 0.5, 1, 1])
-
-
 def test_words_of_a_vocabulary_and_forms_of_words_are_known_in_part(known):
     viylin, houses, odd = (known.read(word).share for word in ("viylin", "houses", "xq"))
     assert FAR_BELOW < viylin < PLAIN_FROM  # rounded to seven of fifteen
@@ -92,10 +85,6 @@ def test_arrays_round_trip_and_others_are_refused(known):
             KnownWords.from_tensors({**tensors, name: tensors[name][:-1]})
         with pytest.raises(ValueError, match=name):
             KnownWords.from_tensors({k: v for k, v in tensors.items() if k != name})
-
-
-def test_no_word_can_be_read_back(known):
-    assert not any(b"dog" in array.tobytes() for array in known.to_tensors().values())
 
 
 @pytest.fixture(scope="module")

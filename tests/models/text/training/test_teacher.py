@@ -11,7 +11,6 @@ transformers = pytest.importorskip("transformers")
 from support.tiny_models import save_text_encoder  # noqa: E402
 
 from pqpp_backbones.training.number_format import number_format  # noqa: E402
-from pqpp_files.errors import PqppError  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
 from pqpp_models.text.training.teacher_student import TuneSettings, fine_tune  # noqa: E402
 
@@ -51,8 +50,3 @@ def test_the_head_keeps_all_bits(tmp_path):
         states = model.embed(ids)
     assert output.logits.dtype == output.scores.dtype == torch.float32
     assert torch.equal(output.logits, model.head(states.float()))
-
-
-def test_an_unknown_number_format_is_told_at_once():
-    with pytest.raises(PqppError, match="`mixed_precision` is 'fp8'; choose among no, bf16"):
-        replace(SETTINGS, mixed_precision="fp8")
