@@ -155,7 +155,6 @@ class Study(Options):
     people_per_item: int = option(3, "annotators per item", ge=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", gt=0)
     items_per_person: int | None = option(None, "items of a sitting, controls too", ge=1)
-    minutes_per_person: float | None = option(None, "a sitting ends after these", gt=0)
     reopen_after: int | None = option(20, ge=1)
     fastest_seconds: float | None = option(None, "an item done in less is too fast", gt=0)
     image_size: int | None = option(768, "pixels of a side of all images; null: as files", ge=16)

@@ -116,7 +116,7 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
         judges[-1].person, judges[-1].name = (lambda one: (one.id, one.name))(get_people(store)[-1])
 
     def decide(path, **form):
-        csrf = token_of(owner.get("/owner/invitations"))
+        csrf = token_of(owner.get("/owner/items"))
         return owner.post(f"/owner{path}", data={"csrf": csrf, **form})
 
     def check_payment():
