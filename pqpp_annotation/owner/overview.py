@@ -267,7 +267,7 @@ class StudyMonitor:
         """Count what is owed to all who are paid one way as paid; return it as it was before.
 
         Args:
-            way: One of `WAYS`.
+            way: As of `Due`.
 
         Raises:
             AnnotationError: Nothing is owed to anybody who is paid so.

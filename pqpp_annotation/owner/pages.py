@@ -154,7 +154,7 @@ def download_file(visit: Here, name: str) -> Response:
 
 
 @forms.post("/pay/{way}")
-def pay(visit: Here, way: Literal["prolific", "mturk", "hand"]) -> Response:
+def pay(visit: Here, way: Literal["prolific", "hand"]) -> Response:
     """Count what is owed as paid, and give the file to pay it by."""
     return _send_csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
 

@@ -22,7 +22,6 @@ from pqpp_annotation.store.tables import (
     StudyRow,
 )
 from pqpp_annotation.store.transactions import Transaction, reads, to_chunks, writes, writes_alone
-from pqpp_annotation.study.study import Study
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -199,14 +198,9 @@ def _items_of_try(db: Transaction, there: int) -> int:
     return min(there, rules.items or max(1, there // rules.tries))
 
 
-def is_told(study: Study, purpose: str) -> bool:
-    """Say whether people are told the right answer to items of a purpose."""
-    return purpose == "training" or (purpose == "check" and study.checks.feedback)
-
-
 @reads
 def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Say whether a training item or a check was answered rightly, and what is right.
+    """Say whether a training item was answered rightly, and what is right.
 
     Returns:
         Whether all of it was right, and image id (None for the item) to the right value.
@@ -219,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 
 def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
-    if not is_told(db.study, item.purpose) or assignment.state != "done":
+    if item.purpose != "training" or assignment.state != "done":
         raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}

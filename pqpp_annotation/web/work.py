@@ -207,7 +207,6 @@ class TaskPage:
         return {
             "assignment": shown.assignment,
             "is_training": shown.purpose == "training",
-            "is_told": work.is_told(study, shown.purpose),
             "prompt": shown.prompt,
             "images": images,
             "answers": self.answers(shown.answers),
