@@ -299,7 +299,7 @@ class Session(StudyTable):
 
 
 class Attempt(StudyTable):
-    """Something that was tried and may not be tried too often, such as a link.
+    """Something that was tried and may not be tried too often, such as joining.
 
     Attributes:
         key: Of what kind, by whom; no address in the clear.

@@ -92,7 +92,7 @@ def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
 
 @pytest.mark.daily
 def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monkeypatch):
-    """Each knows who is signed in at the other, shows what was added, counts the tries of all."""
+    """Each knows who is signed in at the other, and shows what was added."""
     ports = port, free_port()
     monkeypatch.setenv("STUDY_DATABASE", new_postgresql())
     store = small_store(tmp_path, prompts=1, database="$STUDY_DATABASE")
@@ -126,8 +126,6 @@ def test_several_processes_serve_one_study(tmp_path, port, new_postgresql, monke
             assert state["task"]["prompt"] == "What was added."
             [image] = state["task"]["images"]
             assert httpx.get(f"{bases[1]}{image['url']}", cookies=cookies).status_code == 200
-        codes = [httpx.get(f"{bases[n % 2]}/join/{n}").status_code for n in range(30)]
-        assert codes == [403] * 20 + [429] * 10
     store.close()
 
 
