@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, Text, case, cast, func, select
+from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import list_annotators
@@ -33,7 +33,6 @@ from pqpp_files.write_table import table_text, write_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
-_OF_IMAGE = (ItemImage.image, ItemImage.model)
 _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
@@ -89,11 +88,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {
-                "answers": _answers(db),
-                "annotators": list_annotators(StudyMonitor(store)),
-            }
-            others["survey"] = _survey(db)
+            annotators = list_annotators(StudyMonitor(store))
+            others = {"answers": _answers(db), "annotators": annotators, "survey": _survey(db)}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
@@ -116,7 +112,13 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
-    return _summary(facts, output)
+    lines = [
+        f"{len(votes)} votes, {len(counted)} of which count; "
+        f"{how_many(admitted, 'annotator')} admitted"
+    ]
+    if facts["build"]:
+        lines.append(f"a benchmark of it: {facts['build']}")
+    return [*lines, f"written: {output}"]
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
@@ -139,14 +141,15 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
 
 def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give every answer that was ever given, the oldest first, its value as JSON."""
-    about = (Item.prompt_id, Item.part, Item.purpose, *_OF_IMAGE)
+    about = (Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
     who = (Person.name.label("annotator"), Person.role)
     said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)
     current = case((Answer.current, "true"), else_="false").label("current")
     query = select(*about, *who, *said, current, Assignment.state).select_from(Answer)
     query = query.join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
-    return _rows(db, query.where(Person.role != "trial").order_by(Answer.id))
+    query = query.where(Person.role != "trial").order_by(Answer.id)
+    return map(dict, db.connection().execute(query).mappings())
 
 
 def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
@@ -156,10 +159,6 @@ def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
     for name, detail in db.execute(query.where(said)):
         for question, answer in detail.items():
             yield {"annotator": name, "question": question, "answer": answer}
-
-
-def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
-    return map(dict, db.connection().execute(query).mappings())
 
 
 def _command(
@@ -185,14 +184,3 @@ def _command(
             if value is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--output", f"{study.name}-benchmark"])
-
-
-def _summary(facts: Mapping[str, Any], output: str | Path) -> list[str]:
-    people = facts["people"]
-    lines = [
-        f"{facts['votes']} votes, {facts['votes_that_count']} of which count; "
-        f"{how_many(people['admitted'], 'annotator')} admitted"
-    ]
-    if facts["build"]:
-        lines.append(f"a benchmark of it: {facts['build']}")
-    return [*lines, f"written: {output}"]

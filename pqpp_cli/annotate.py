@@ -341,7 +341,7 @@ class AnnotateServe(StudyFile, Command):
     has the lines for Caddy and nginx.
 
     --url is the public address, like https://study.example.org/colours; new links start with it,
-    and its path is that of the proxy. Several processes (--workers) need PostgreSQL.
+    and its path is that of the proxy.
 
     Attributes:
         allow_http: Allow sign-in over a network without TLS; others on the network can read what
@@ -351,7 +351,6 @@ class AnnotateServe(StudyFile, Command):
     host: str = option("127.0.0.1", "address to listen on (default: this machine only)")
     port: int = option(8000, "port to listen on")
     url: str | None = option(None, "public address, used in all links")
-    workers: int = option(1, "processes; more than one on PostgreSQL only", ge=1)
     certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
     key: str | None = option(None, "its key, in PEM form", path="file")
     allow_http: bool = option(False, library="allows_http")

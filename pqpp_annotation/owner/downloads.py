@@ -14,7 +14,6 @@ _OF_PERSON = (
     *("reference_share", "agreement", "seconds"),
 )
 _SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
-_BONUS_IDS = ("WorkerId", "AssignmentId")
 
 
 def list_annotators(watch: StudyMonitor) -> Rows:
@@ -76,18 +75,7 @@ def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
         yield {"PROLIFIC_PID": pid, "amount": f"{due.pay.owed:.2f}"}
 
 
-def list_mturk_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
-    """Give what Mechanical Turk's command line takes as bonuses of workers.
-
-    Source: Mechanical Turk, `SendBonus`: WorkerId, AssignmentId, BonusAmount and Reason.
-    """
-    for due in dues:
-        ids = {name: due.payee.outside[f"{name[0].lower()}{name[1:]}"] for name in _BONUS_IDS}
-        reason = f"Work on {study.title or study.name}"
-        yield {**ids, "BonusAmount": f"{due.pay.owed:.2f}", "Reason": reason}
-
-
-PAID = {"prolific": list_prolific_bonuses, "mturk": list_mturk_bonuses, "hand": list_payments}
+PAID = {"prolific": list_prolific_bonuses, "hand": list_payments}
 """What is in the file of a payment, by its way."""
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
 _KEPT = ("id", "name", "role", "outside", "verdict")
-_MEASURED = ("kappa", "kappas", "control_images", "reference_share")
+_MEASURED = ("kappa", "control_images", "reference_share")
 _WHOLE = -1  # the image of an answer about its item
 
 
@@ -167,7 +167,6 @@ class PersonRow:
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
-        kappas: Member of the control group to the kappa with it.
         control_images: On how many images that is measured.
         reference_share: Of the reference images, those called highly relevant.
         agreement: With the others; None if nothing is shared.
@@ -191,7 +190,6 @@ class PersonRow:
     items: int
     skipped: int
     kappa: float | None = None
-    kappas: Mapping[str, float] = field(default_factory=dict)
     control_images: int | None = None
     reference_share: float | None = None
     agreement: float | None
@@ -231,7 +229,7 @@ def describe_people(
         votes: As `make_votes_table` gives them.
     """
     study = db.study
-    careless = find_careless(votes, study.kind, study.fastest_seconds) | find_failed_checks(db)
+    careless = find_careless(votes, study.kind) | find_failed_checks(db)
     given: Any = records.assignments
     given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
@@ -293,24 +291,23 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
 
     The time of an item is what the browser counted while its page was seen, changes included; where
     it counted nothing, the server's from the answer before, or from when the item was given. It is
-    no more than `most_minutes`, and for a finished item no less than `least_seconds`. The browser
-    is believed as far as the server's clock allows: items that were held at the same time took
-    together no longer than from the first gift to the last answer. A clock that was put back bounds
-    nothing.
+    no more than `most_minutes`. The browser is believed as far as the server's clock allows: items
+    that were held at the same time took together no longer than from the first gift to the last
+    answer. A clock that was put back bounds nothing.
 
     Args:
         answers: As of `Records`.
 
     Example:
         >>> import pandas
-        >>> answers = {"assignment_id": [1, 2], "person_id": 7, "given": 0, "state": "done"}
+        >>> answers = {"assignment_id": [1, 2], "person_id": 7, "given": 0}
         >>> answers |= {"created": [90_000, 100_000], "seconds": [90.0, 60.0]}  # ten at most
         >>> compute_active_seconds(pandas.DataFrame(answers), Payment())
         {7: 100.0}
     """
     parts = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
     rows: Any = answers.rename_axis("id").reset_index().groupby("assignment_id")
-    items = rows.agg({**parts, "state": "first", "seconds": "sum"}).sort_values(["person_id", "id"])
+    items = rows.agg({**parts, "seconds": "sum"}).sort_values(["person_id", "id"])
     person, given, ended = (items[name] for name in ("person_id", "given", "created"))
     before = ended.groupby(person).shift()
     by_server = (ended - np.fmax(given, before)) / 1000
@@ -320,9 +317,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
     start = given.where(given <= ended, ended - 1000 * counted).groupby(chain).transform("min")
     beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000
     beyond = beyond.groupby(chain).transform("max").clip(lower=0).where(~chain.duplicated(), 0)
-    least = rule.least_seconds * (items["state"] == "done")
-    total = (np.maximum(counted, least) - beyond).groupby(person).sum()
-    return np.maximum(total, least.groupby(person).sum()).to_dict()
+    return (counted - beyond).groupby(person).sum().to_dict()
 
 
 def get_pay(
@@ -361,10 +356,6 @@ def get_pay(
     return Pay(items, hours, for_items, for_hours, payments)
 
 
-WAYS = {"prolific": ("PROLIFIC_PID",), "mturk": ("workerId", "assignmentId"), "hand": ()}
-"""How people are paid, to the ids that each way needs: the first that fits is a person's."""
-
-
 @dataclass(frozen=True)
 class Due:
     """A row of the payment table: whom to pay, what for, and else why not.
@@ -383,9 +374,8 @@ class Due:
 
     @property
     def way(self) -> str:
-        """One of `WAYS`."""
-        ids = self.payee.outside
-        return next(way for way, names in WAYS.items() if all(ids.get(name) for name in names))
+        """How the person is paid: prolific, or by hand."""
+        return "prolific" if self.payee.outside.get("PROLIFIC_PID") else "hand"
 
 
 def list_dues(db: Transaction, people: list[PersonRow]) -> list[Due]:

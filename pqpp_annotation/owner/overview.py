@@ -267,7 +267,7 @@ class StudyMonitor:
         """Count what is owed to all who are paid one way as paid; return it as it was before.
 
         Args:
-            way: One of `WAYS`.
+            way: As of `Due`.
 
         Raises:
             AnnotationError: Nothing is owed to anybody who is paid so.
@@ -294,7 +294,6 @@ def _key(db: Transaction) -> str:
         *sorted(f"{state}{count}" for state, count in db.execute(states)),
         db.scalar(select(func.count()).where(Person.withdrawn.is_not(None))),
         db.scalar(select(StudyRow.paused)),
-        db.scalar(select(StudyRow.message)),
         *(db.scalar(select(func.sum(func.length(cast(x.paid, Text))))) for x in (Person, Leaver)),
     ]
     return "-".join("" if part is None else str(part) for part in parts)

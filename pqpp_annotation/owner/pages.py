@@ -15,7 +15,6 @@ from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES
 from pqpp_annotation.owner.words import STATE_WORDS, span
 from pqpp_annotation.store import people
-from pqpp_annotation.store.access import get_links, get_server_url, make_links, revoke_link
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
@@ -44,11 +43,10 @@ def overview_page(visit: Here) -> Response:
 @pages.get("/people")
 def people_page(visit: Here) -> Response:
     """Show everybody."""
-    message = people.get_message_to_all(visit.store)
-    return _render_live(visit, "people", "/people", message=message)
+    return _render_live(visit, "people", "/people")
 
 
-def _render_live(visit: PageRequest, page: str, tab: str, **more: Any) -> Response:
+def _render_live(visit: PageRequest, page: str, tab: str) -> Response:
     """Show a page, or what of it changes, or that nothing has changed."""
     look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
@@ -63,7 +61,6 @@ def _render_live(visit: PageRequest, page: str, tab: str, **more: Any) -> Respon
         words=label,
         labels=[(label(value), count) for value, count in look.labels.items()][:12],
         left="" if left is None else span(left, visit.language.gettext),
-        **more,
     )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
@@ -125,29 +122,15 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
         page=page,
         pages=count,
         states=STATE_WORDS,
-        message=people.get_person(visit.store, person).message,
         said=visit.site.words.value,
     )
 
 
 @forms.post("/people/{person}")
-def decide_on(
-    visit: Here, person: int, decision: FormText = "", message: Annotated[str | None, Form()] = None
-) -> Response:
-    """Do what the owner decides about a person, or say something to the person."""
-    if decision:
-        people.decide_on_person(visit.store, person, decision, visit.person().name)
-    if message is not None:
-        people.send_message(visit.store, message, person)
+def decide_on(visit: Here, person: int, decision: FormText) -> Response:
+    """Do what the owner decides about a person."""
+    people.decide_on_person(visit.store, person, decision, visit.person().name)
     return visit.redirect(f"/owner/people/{person}")
-
-
-@forms.post("/message")
-def say_to_all(visit: Here, message: FormText = "") -> Response:
-    """Say something to everybody who judges."""
-    people.send_message(visit.store, message)
-    visit.site.watch.get_overview(fresh=True)
-    return visit.redirect("/owner/people")
 
 
 @forms.post("/pause")
@@ -157,40 +140,6 @@ def pause_study(visit: Here, pause: FormText) -> Response:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
     visit.site.watch.get_overview(fresh=True)
     return visit.redirect("/owner")
-
-
-@pages.get("/invitations")
-def invitations_page(visit: Here) -> Response:
-    """Show the links."""
-    return _render_links(visit, [])
-
-
-@forms.post("/invitations")
-def invite(
-    visit: Here,
-    count: Annotated[int, Form()] = 1,
-    role: FormText = "annotator",
-    days: Annotated[float, Form()] = 30,
-    label: FormText = "",
-) -> Response:
-    """Make links, and show them this once."""
-    links = make_links(visit.store, count, role, label.strip()[:80], days)
-    base = get_server_url(visit.store)
-    return _render_links(visit, [f"{base}/join/{token}" for token, _ in links])
-
-
-@forms.post("/invitations/{invitation}/revoke")
-def revoke_invitation(visit: Here, invitation: int) -> Response:
-    """End a link."""
-    revoke_link(visit.store, invitation)
-    return visit.redirect("/owner/invitations")
-
-
-def _render_links(visit: PageRequest, links: list[str]) -> Response:
-    names: dict[int | None, str] = {one.id: one.name for one in people.get_people(visit.store)}
-    now, invitations = visit.store.clock(), reversed(get_links(visit.store))
-    rows = [(link, link.state(now), names.get(link.person_id)) for link in invitations]
-    return visit.render("owner/invitations.html", tab="/invitations", invitations=rows, links=links)
 
 
 @pages.get("/{name}.csv")
@@ -205,7 +154,7 @@ def download_file(visit: Here, name: str) -> Response:
 
 
 @forms.post("/pay/{way}")
-def pay(visit: Here, way: Literal["prolific", "mturk", "hand"]) -> Response:
+def pay(visit: Here, way: Literal["prolific", "hand"]) -> Response:
     """Count what is owed as paid, and give the file to pay it by."""
     return _send_csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
 

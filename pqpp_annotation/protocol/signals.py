@@ -54,9 +54,7 @@ _FAR = {
 }
 
 
-def find_careless(
-    votes: pandas.DataFrame, kind: TaskKind, fastest_seconds: float | None = None
-) -> dict[str, Reason]:
+def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     """Return the names of people who are proven not to do the work, each with the main reason.
 
     Args:
@@ -64,7 +62,6 @@ def find_careless(
             numbers), prompt_id, prompt, model, label, spent (seconds on the item, 0 if unknown),
             turned (whether the second of a pair was on the left), value.
         kind: The study's.
-        fastest_seconds: An item that took less is too fast; by its words and images if None.
 
     Example:
         >>> import pandas
@@ -94,7 +91,7 @@ def find_careless(
     main = next(iter(said.values()))
     bets = [
         (reason, _HABITS, _winnings(of_prompt[rows], sign, bound, people))
-        for reason, rows, sign, bound in _habits(votes, who, kind, main, fastest_seconds)
+        for reason, rows, sign, bound in _habits(votes, who, kind, main)
     ]
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, values in said.items():
@@ -181,11 +178,7 @@ def _by_likelihood(
 
 
 def _habits(
-    votes: pandas.DataFrame,
-    who: np.ndarray,
-    kind: TaskKind,
-    said: np.ndarray,
-    fastest_seconds: float | None,
+    votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
     """Give what is seen without the others' answers: haste, one value for all, one side.
 
@@ -197,9 +190,7 @@ def _habits(
     how = {name: "first" for name in ("row", "prompt", "spent")}
     items = of_item.agg({**how, "low": "min", "high": "max", "answers": "sum"})
     rows = items["row"].to_numpy()
-    fastest: Any = fastest_seconds
-    if fastest_seconds is None:
-        fastest = items["prompt"].str.split().str.len() * _WORD + items["answers"] * _ANSWER
+    fastest = items["prompt"].str.split().str.len() * _WORD + items["answers"] * _ANSWER
     timed, several = (items["spent"] > 0).to_numpy(), (items["answers"] > 1).to_numpy()
     yield _HASTE, rows[timed], (items["spent"] < fastest).to_numpy(float)[timed], _OFTEN
     alike = (items["low"] == items["high"])[several]

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError
@@ -18,7 +18,7 @@ from pqpp_annotation.store.tables import VERSION, StudyRow, StudyTable
 from pqpp_annotation.store.transactions import BUSY_SECONDS, Store
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
-from pqpp_annotation.study.study import Study, parse_study
+from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_write
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
@@ -33,33 +33,25 @@ def get_url(name: str, folder: Path) -> URL:
     """Return a database's address.
 
     Args:
-        name: A path, a PostgreSQL URL, or `$NAME` of a variable of the environment with one.
+        name: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
         folder: What a path is relative to.
 
     Raises:
-        AnnotationError: The variable is not set, or its URL cannot be read.
+        AnnotationError: The variable holds no such URL.
 
     Example:
-        >>> get_url("postgresql://me@host/mine", Path()), get_url("a.db", Path("/mine"))
-        (postgresql+psycopg://me@host/mine, sqlite:////mine/a.db)
+        >>> get_url("a.db", Path("/mine"))
+        sqlite:////mine/a.db
     """
-    is_variable = name.startswith("$")
-    address = os.environ.get(name[1:], "") if is_variable else name
-    if not address:
-        raise AnnotationError(f"database: {name} is not set; set it to postgresql://...")
+    if not name.startswith("$"):
+        return sqlite_url((folder / expand(name)).absolute())
     # A study file may be somebody else's: no other variable's value becomes a path or is shown.
-    if "://" not in address and not is_variable:
-        return sqlite_url((folder / expand(address)).absolute())
-    try:
-        url = make_url(address)
-        is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
-    except (ArgumentError, ValueError):
-        is_postgresql = False
-    if not is_postgresql:
-        said = "a path, postgresql://USER@HOST/NAME or $NAME of a variable with one is allowed"
-        what = f"{name} holds something else; " if is_variable else ""
-        raise AnnotationError(f"database: {what}{said}")
-    return url.set(drivername="postgresql+psycopg")
+    with contextlib.suppress(ArgumentError, ValueError):
+        url = make_url(os.environ.get(name[1:], ""))
+        if url.get_backend_name() in ("postgresql", "postgres"):
+            return url.set(drivername="postgresql+psycopg")
+    said = "is not set, or holds something else; set it to postgresql://USER@HOST/NAME"
+    raise AnnotationError(f"database: {name} {said}")
 
 
 def sqlite_url(path: Path) -> URL:
@@ -117,15 +109,11 @@ def parse_cell(text: str | bytes) -> Any:
     return parse_json(text, "a cell of the study's database", remedy="restore a backup")
 
 
-_FIXED = ("name", "kind", "seed")
-
-
-def open_store(study: Study | str | os.PathLike[str]) -> Store:
+def open_store(study: Study) -> Store:
     r"""Open the database of a study.
 
     Args:
-        study: The study, as `read_study` reads it; or a database's path or PostgreSQL URL, whose
-            own record of the study is taken then.
+        study: The study, as `read_study` reads it.
 
     Raises:
         AnnotationError: It is not there, contains no study or another one, or is of another
@@ -144,10 +132,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
         (True, True)
         >>> store.close()
     """
-    given = study if isinstance(study, Study) else None
-    url = get_url(given.database, given.root) if given else get_url(os.fspath(study), Path())
-    # Without a study file the study is known as soon as the database is read.
-    store = Store(make_engine(url), cast("Study", given))
+    store = Store(make_engine(get_url(study.database, study.root)), study)
     try:
         if store.is_sqlite and not Path(store.name).is_file():
             raise AnnotationError(f"{store.name} does not exist; make it by pqpp annotate init")
@@ -165,20 +150,14 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                     f"those of this one {VERSION}); install that version"
                 )
             row = db.scalars(select(StudyRow)).one()
-            if not (isinstance(row.config, dict) and row.config.keys() >= set(_FIXED)):
-                raise AnnotationError(f"{store.name} has no settings; restore a backup")
-            if given is None:
-                folder = Path(store.name).parent if store.is_sqlite else Path()
-                store.study = parse_study(row.config, folder)
-            else:
-                config = given.config()
-                for name in _FIXED:
-                    if config[name] != row.config[name]:
-                        raise AnnotationError(
-                            f"{name}: the study file has {config[name]!r:.60}, its database "
-                            f"{row.config[name]!r:.60}; set it back, or name another database"
-                        )
-                row.config = config
+            config = study.config()
+            for name in ("name", "kind", "seed"):
+                if config[name] != row.config[name]:
+                    raise AnnotationError(
+                        f"{name}: the study file has {config[name]!r:.60}, its database "
+                        f"{row.config[name]!r:.60}; set it back, or name another database"
+                    )
+            row.config = config
     except BaseException:
         store.close()
         raise
@@ -254,7 +233,7 @@ def _fill_database(
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
 
-    The copy can be opened by itself, or served where a study file names it as `database`.
+    The copy is served if a study file names it as `database`.
 
     Args:
         store: The study's database.
@@ -274,11 +253,9 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> store = open_store(study)
-        >>> copy = open_store(backup(store, folder / "monday.db"))
-        >>> copy.study.kind_name
-        'rating'
-        >>> copy.close(), store.close()
-        (None, None)
+        >>> backup(store, folder / "monday.db").name
+        'monday.db'
+        >>> store.close()
     """
     target = expand(path)
     if not store.is_sqlite:

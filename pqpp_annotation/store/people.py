@@ -18,7 +18,6 @@ from pqpp_annotation.store.tables import (
     Leaver,
     Person,
     Session,
-    StudyRow,
 )
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_datasets.own_benchmark.trust.reason import Reason
@@ -154,7 +153,7 @@ def withdraw_person(
         db.add(left)
     person.name, person.withdrawn = f"withdrawn-{secrets.token_hex(4)}", now
     person.outside, person.outside_key = {}, None
-    person.browser, person.message, person.paid = None, "", {}
+    person.browser, person.paid = None, {}
     db.execute(delete(Session).where(Session.person_id == person_id))
     links = update(Invitation).where(Invitation.person_id == person_id)
     db.execute(links.values(revoked=now, label=""))
@@ -162,7 +161,7 @@ def withdraw_person(
     return left if is_owed else None
 
 
-DECISIONS = ("accept", "refuse", "rules", "stop", "resume", "reopen", "let-in", "sign-out")
+DECISIONS = ("accept", "refuse", "rules", "let-in", "sign-out")
 _LONGEST = 2_000
 _SECOND_LOOK = 600_000  # milliseconds after the first
 
@@ -174,8 +173,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     Args:
         decision: `accept` uses the votes whatever the rules say, and takes the places back;
             `refuse` uses them no more, gives nothing more out and opens the places; `rules` leaves
-            it to the rules again; `stop` gives nothing more out, and `resume` does again; `reopen`
-            opens the places alone; `let-in` lets the next browser contain the id behind a shared
+            it to the rules again; `let-in` lets the next browser contain the id behind a shared
             link; `sign-out` ends all sessions.
         by: The owner's name, for the record.
 
@@ -191,10 +189,8 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
         person.browser = None
     elif person.role != "annotator":
         raise AnnotationError(f"{person.name} is not an annotator, and can only be signed out")
-    elif decision in ("stop", "resume"):
-        person.stopped = db.now() if decision == "stop" else None
-    elif decision in ("refuse", "reopen"):
-        person.verdict = "refuse" if decision == "refuse" else person.verdict
+    elif decision == "refuse":
+        person.verdict = "refuse"
         reopen_items(db, person)
     else:
         person.verdict = "accept" if decision == "accept" else ""
@@ -299,25 +295,3 @@ def _change_counts(db: Transaction, person: Person, change: int) -> None:
         Assignment.person_id == person.id, Assignment.finished.is_not(None)
     )
     db.execute(update(Item).where(Item.id.in_(done)).values(done=Item.done + change))
-
-
-@reads
-def get_message_to_all(db: Transaction) -> str:
-    """Return what the owner says to everybody; "" for nothing."""
-    return db.scalar(select(StudyRow.message)) or ""
-
-
-@writes
-def send_message(db: Transaction, message: str, person_id: int | None = None) -> None:
-    """Save the owner's message to a person or to everybody; "" removes it.
-
-    Raises:
-        AnnotationError: It is too long.
-    """
-    message = message.strip()
-    if len(message) > _LONGEST or "\0" in message:
-        raise AnnotationError(f"message: at most {_LONGEST:,} characters may be sent")
-    if person_id is None:
-        db.execute(update(StudyRow).values(message=message))
-    else:
-        get_person(db, person_id, lock=True).message = message

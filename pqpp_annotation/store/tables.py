@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-VERSION = 5
+VERSION = 6
 """Of the tables; a change of them is another."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
@@ -42,7 +42,6 @@ class StudyRow(StudyTable):
         seed: From which all random orders come.
         paused: When nothing more is given out; None while it runs.
         url: Where people reach the server; None before it was told.
-        message: What the owner says to everybody; "" for nothing.
         salt: Of the hashes of outside ids.
     """
 
@@ -56,7 +55,6 @@ class StudyRow(StudyTable):
     created: Mapped[Large]
     paused: Mapped[Large | None]
     url: Mapped[str | None]
-    message: Mapped[str] = mapped_column(default="")
     salt: Mapped[str] = mapped_column(default=secrets.token_hex)
 
 
@@ -148,7 +146,6 @@ class Person(StudyTable):
         verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
         reopened: Since when others may do what the person did; None while it takes places.
         stopped: Since when the person is given nothing more; None while there is work.
-        message: What the owner says to the person; "" for nothing.
         training_tries: Failed tries at the comprehension check.
         trained: When the check was passed.
         paid: Moment of each payment to its amount.
@@ -164,7 +161,6 @@ class Person(StudyTable):
     verdict: Mapped[str] = mapped_column(default="")
     reopened: Mapped[Large | None]
     stopped: Mapped[Large | None]
-    message: Mapped[str] = mapped_column(default="")
     created: Mapped[Large]
     consented: Mapped[Large | None]
     training_tries: Mapped[int] = mapped_column(default=0)
@@ -303,7 +299,7 @@ class Session(StudyTable):
 
 
 class Attempt(StudyTable):
-    """Something that was tried and may not be tried too often, such as a link.
+    """Something that was tried and may not be tried too often, such as joining.
 
     Attributes:
         key: Of what kind, by whom; no address in the clear.

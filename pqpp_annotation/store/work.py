@@ -22,7 +22,6 @@ from pqpp_annotation.store.tables import (
     StudyRow,
 )
 from pqpp_annotation.store.transactions import Transaction, reads, to_chunks, writes, writes_alone
-from pqpp_annotation.study.study import Study
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -199,14 +198,9 @@ def _items_of_try(db: Transaction, there: int) -> int:
     return min(there, rules.items or max(1, there // rules.tries))
 
 
-def is_told(study: Study, purpose: str) -> bool:
-    """Say whether people are told the right answer to items of a purpose."""
-    return purpose == "training" or (purpose == "check" and study.checks.feedback)
-
-
 @reads
 def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Say whether a training item or a check was answered rightly, and what is right.
+    """Say whether a training item was answered rightly, and what is right.
 
     Returns:
         Whether all of it was right, and image id (None for the item) to the right value.
@@ -219,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 
 def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
-    if not is_told(db.study, item.purpose) or assignment.state != "done":
+    if item.purpose != "training" or assignment.state != "done":
         raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
@@ -260,10 +254,8 @@ _OPEN = (
     .where(_OWN, Assignment.state == "open")
     .order_by(Assignment.position)
 )
-_ENDED = update(Assignment).where(_OWN, Assignment.state == "open").values(state="expired")
 _GIVEN = select(Assignment.item_id).where(_OWN, Assignment.state != "expired")
 _PLACE = _WORK.where(Assignment.state.in_(("open", "done")))
-_FIRST = _WORK.with_only_columns(func.min(Assignment.created))
 _PAUSED = select(StudyRow.paused)
 # Of the person's assignments the last place, and the id of the one of an item.
 _LAST = select(
@@ -416,7 +408,7 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
         "trial": max(0, items.work + items.control - done - skipped),
     }
     left_for_me = left.get(person.role, items.work - items.finished - work)
-    if person.stopped is not None or _is_over(db, person):
+    if person.stopped is not None:
         left_for_me = 0
     elif (most := _most_items(db, person)) is not None:
         left_for_me = min(left_for_me, max(0, most - done))
@@ -433,8 +425,7 @@ def next_step(db: Transaction, person_id: int) -> NextStep:
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
-    is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
-    if finished and is_over:
+    if finished and finished >= (_most_items(db, person) or finished + 1):
         return NextStep("complete")
     if held or not training.is_passed:
         return NextStep("work")
@@ -454,20 +445,8 @@ def _most_items(db: Transaction, person: Person) -> int | None:
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
-def _is_over(db: Transaction, person: Person) -> bool:
-    """Say whether the time of a person's sitting is over; it begins with the first item of work."""
-    minutes = db.study.minutes_per_person
-    if minutes is None or person.role not in ("annotator", "trial"):
-        return False
-    began = db.run(_FIRST, person=person.id).scalar()
-    return began is not None and db.now() - began >= minutes * MINUTE
-
-
 def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None:
     behind = -1 if after is None else get_assignment(db, person.id, after).position
-    if _is_over(db, person):
-        db.run(_ENDED, person=person.id)
-        return None
     held = 0
     for assignment in db.run(_OPEN, person=person.id).all():
         if assignment.position <= behind:

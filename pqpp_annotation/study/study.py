@@ -56,12 +56,10 @@ class Checks(Options):
     Attributes:
         every: At a random place among so many items one is a check, until all were given.
         most_wrong: After more wrong answers a person's votes are not used.
-        feedback: Whether people are told the right answer, as in the practice.
     """
 
     every: int = option(10, "one item in N is a check", ge=2)
     most_wrong: int = option(2, "after more wrong answers nobody's votes are used", ge=0)
-    feedback: bool = option(False, "tell the right answer after each")
 
 
 @dataclass(kw_only=True)
@@ -79,14 +77,12 @@ class Payment(Options):
 
     Attributes:
         most_minutes: What an item takes beyond is not counted: a page that was left open.
-        least_seconds: A finished item counts as no less, however fast it was done.
     """
 
     per_item: float = option(0.0, "for each finished item", ge=0)
     per_hour: float = option(0.0, "for each active hour", ge=0)
     currency: str = option("EUR", "of the amounts")
     most_minutes: float = option(10.0, "most active time of an item", gt=0)
-    least_seconds: float = option(0.0, "least active time of a finished item", ge=0)
 
 
 @dataclass(kw_only=True)
@@ -126,7 +122,6 @@ class Study(Options):
         folder: Where the study file stands; its paths are relative to it.
         database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
         reopen_after: Control images after which a refused person's places go to others.
-        fastest_seconds: By the words and images of each item if None.
         completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
         task: Settings of the kind of task, with its defaults filled in.
         seed: From which all random orders come.
@@ -155,20 +150,16 @@ class Study(Options):
     people_per_item: int = option(3, "annotators per item", ge=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", gt=0)
     items_per_person: int | None = option(None, "items of a sitting, controls too", ge=1)
-    minutes_per_person: float | None = option(None, "a sitting ends after these", gt=0)
     reopen_after: int | None = option(20, ge=1)
-    fastest_seconds: float | None = option(None, "an item done in less is too fast", gt=0)
     image_size: int | None = option(768, "pixels of a side of all images; null: as files", ge=16)
     fit: str = option("pad", "how an image fills its square", choices=("pad", "crop"))
     control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
     training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
-    checks: Checks = option(Checks(), "every, most_wrong, feedback; of items that the table marks")
+    checks: Checks = option(Checks(), "every, most_wrong; of items that the table marks")
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
     best: int = option(BEST, "annotators a prompt that count", ge=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
-    payment: Payment | None = option(
-        None, "per_item, per_hour, currency, most_minutes, least_seconds"
-    )
+    payment: Payment | None = option(None, "per_item, per_hour, currency, most_minutes")
     completion: Completion | None = None
     survey: dict[str, str] = option({}, "asked once at the end: a question, and its choices or []")
     seed: int = option(0, "seed of all random orders", ge=0, lt=2**63)

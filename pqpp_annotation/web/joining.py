@@ -6,11 +6,10 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.completion import get_finish
-from pqpp_annotation.store.access import Limit, check_link, has_joined, redeem_link
+from pqpp_annotation.store.access import check_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
-from pqpp_annotation.store.tables import Invitation, Person
+from pqpp_annotation.store.tables import Person
 from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
 
 Outside = Annotated[str, Field(default="", max_length=100)]
@@ -43,36 +42,10 @@ pages = APIRouter(dependencies=[Depends(refuse_plain)])
 forms = APIRouter(dependencies=[Depends(from_own_page)])
 
 
-def _get_link(visit: Here, token: str) -> Invitation:
-    """Return a link that can be followed; whoever tries many wrong ones waits, and nobody else.
-
-    A right link is never refused for the wrong ones that others tried from the same address.
-    """
-    try:
-        return check_link(visit.store, token)
-    except AnnotationError as error:
-        if error.status == 403:
-            _count_attempt(visit, visit.site.bad_links, visit.address)
-        raise
-
-
-def _count_attempt(visit: Here, limit: Limit, *keys: str) -> None:
-    """Count an attempt; one too many is refused, and told when to come back."""
-    if wait := limit.take(*keys):
-        minutes = -(-wait // 60)
-        line = visit.language.ngettext(
-            "Too many tries. Try again in %(count)s minute.",
-            "Too many tries. Try again in %(count)s minutes.",
-            minutes,
-        )
-        line %= {"count": minutes}
-        raise HTTPException(429, line, {"Retry-After": str(wait)})
-
-
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
     """Say what the study is; nothing happens yet, as programs that look at links come too."""
-    link = _get_link(visit, token)
+    link = check_link(visit.store, token)
     has_joined(visit.store, link, ids.as_dict())  # or is told that the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
     return visit.mark_browser(page)
@@ -82,9 +55,17 @@ def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query(
 def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
     """Sign in by a link."""
     visit.check_csrf(form.csrf)
-    link, ids = _get_link(visit, token), form.as_dict()
-    if link.is_shared and not has_joined(visit.store, link, ids):
-        _count_attempt(visit, visit.site.new_people, str(link.id), visit.address)
+    link, ids = check_link(visit.store, token), form.as_dict()
+    is_new = link.is_shared and not has_joined(visit.store, link, ids)
+    if is_new and (wait := visit.site.new_people.take(str(link.id), visit.address)):
+        minutes = -(-wait // 60)
+        line = visit.language.ngettext(
+            "Too many tries. Try again in %(count)s minute.",
+            "Too many tries. Try again in %(count)s minutes.",
+            minutes,
+        )
+        line %= {"count": minutes}
+        raise HTTPException(429, line, {"Retry-After": str(wait)})
     person = redeem_link(visit.store, token, ids, visit.browser())
     if form.agree and person.consented is None:
         save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))

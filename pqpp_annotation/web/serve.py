@@ -1,10 +1,7 @@
 """Running the service: its pages, what each error looks like to a person and to a script."""
 
 import contextlib
-import inspect
-import json
 import logging
-import os
 import re
 import signal
 import socket
@@ -12,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -21,7 +17,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from sqlalchemy import text
 from starlette.exceptions import HTTPException as StarletteHTTPException
-from uvicorn.supervisors import Multiprocess
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
@@ -34,7 +29,6 @@ from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
 from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
 from pqpp_files.atomic_write import is_full
-from pqpp_files.foreign.json_values import parse_json
 
 
 def create_app(
@@ -132,8 +126,6 @@ Put TLS before it (docs/annotation.md, "Behind a reverse proxy", has the few lin
 nginx), or give --certificate and --key. Until then nobody but this machine can sign in.
 """
 
-_WORKER = "PQPP_ANNOTATION_WORKER"
-_STUCK = 120  # seconds without an answer that end a process; 5 would kill those of a busy machine
 _EVERYWHERE = ("0.0.0.0", "::")
 # To listen at, but nowhere that a link could lead to.
 ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
@@ -145,7 +137,6 @@ def serve(
     port: int = 8000,
     *,
     url: str | None = None,
-    workers: int = 1,
     allows_http: bool = False,
     certificate: str | None = None,
     key: str | None = None,
@@ -157,7 +148,6 @@ def serve(
         host: The address to listen at; this machine's own by default.
         url: Where people reach it, below a prefix too; kept for the links that are made. If left
             out, this machine's name where the host is all addresses, else the host.
-        workers: Processes that serve; more than one needs PostgreSQL.
         allows_http: Let people sign in over a network without TLS.
         certificate: File of a TLS certificate with its chain, in PEM form.
         key: File of its key.
@@ -175,8 +165,6 @@ def serve(
     with contextlib.ExitStack() as held:
         held.enter_context(_ending_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
-        if workers > 1 and store.is_sqlite:
-            raise AnnotationError("--workers: SQLite has one process; use PostgreSQL, or one")
         held.enter_context(store.serving())
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -187,17 +175,12 @@ def serve(
             raise AnnotationError(line) from None
         held.enter_context(listener)
         secret = read_secret(Path(path).resolve().parent, study.name)
-        about: dict[str, Any] = {"allows_http": allows_http, "root_path": root}
         scheme = "http" if certificate is None else "https"
         if not is_loopback(host) and certificate is None:
             sys.stderr.write(ALLOWED if allows_http else TLS)
         _log()
         config = uvicorn.Config(
-            create_app(store, secret=secret, **about)
-            if workers == 1
-            else f"{__name__}:app_of_worker",
-            factory=workers > 1,
-            workers=workers,
+            create_app(store, secret=secret, allows_http=allows_http, root_path=root),
             ssl_certfile=certificate,
             ssl_keyfile=key,
             log_config=None,
@@ -218,24 +201,7 @@ def serve(
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):
             sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
-        if workers == 1:
-            uvicorn.Server(config).run(sockets=[listener])
-        else:
-            config.timeout_worker_healthcheck = _STUCK
-            os.environ[_WORKER] = json.dumps({"path": str(Path(path).resolve()), **about})
-            more: dict[str, Any] = {"sockets": [listener]}
-            if "target" in inspect.signature(Multiprocess).parameters:  # of older versions
-                more["target"] = uvicorn.Server(config).run
-            Multiprocess(config, **more).run()
-
-
-def app_of_worker() -> Any:
-    """Return the application of one of several processes, as the one that started it has said."""
-    about = parse_json(os.environ[_WORKER])
-    path = Path(about.pop("path"))
-    study = read_study(path)
-    _log()
-    return create_app(open_store(study), secret=read_secret(path.parent, study.name), **about)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 @contextlib.contextmanager

@@ -34,7 +34,6 @@ class Site:
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
         self.store, self.allows_http, study = store, allows_http, store.study
         self.sessions = Sessions(secret, study.name)
-        self.bad_links = Limit(store, "wrong links", count=20, seconds=600)
         self.new_people = Limit(store, "new people", count=60, seconds=600)
         self.copies = get_copies(study)
         self.words, self.watch = Words(study), StudyMonitor(store)

@@ -12,7 +12,7 @@ from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import get_message_to_all, get_survey, keep_survey
+from pqpp_annotation.store.people import get_survey, keep_survey
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.web.site import Here, from_own_page
@@ -50,7 +50,6 @@ def work_page(visit: Here, assignment: int | None = None) -> Response:
             state=_state(visit, db, person, shown),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
-            messages=[*filter(None, (get_message_to_all(db), person.message))],
         )
 
 
@@ -208,7 +207,6 @@ class TaskPage:
         return {
             "assignment": shown.assignment,
             "is_training": shown.purpose == "training",
-            "is_told": work.is_told(study, shown.purpose),
             "prompt": shown.prompt,
             "images": images,
             "answers": self.answers(shown.answers),

@@ -114,7 +114,7 @@ def test_the_owner_sees_what_build_says(done, tmp_path, monkeypatch, capsys):
             assert row.name in built.table.annotator_names and row.name not in offline
             continue
         one = offline[row.name]
-        assert row.kappas == pytest.approx(one.kappas, abs=1e-12)
+        assert row.kappa == pytest.approx(one.kappa, abs=1e-12)
         assert row.reference_share == pytest.approx(one.reference_share, abs=1e-12)
         assert row.reason == "; ".join(one.reasons)
         place = built.table.annotator_names.index(row.name)

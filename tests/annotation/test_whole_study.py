@@ -25,7 +25,7 @@ from pqpp_cli.main import main
 
 MODELS = {"lumen": 0.2, "ochre": 0.8, "pastel": 0.5}  # the better, the larger
 MANNERS = ["random", "constant", "left", "hasty", "line"] + ["honest"] * 11
-RULE = {"per_item": 0.15, "per_hour": 9, "least_seconds": 2}
+RULE = {"per_item": 0.15, "per_hour": 9}
 
 
 class Judge:
@@ -78,7 +78,7 @@ class Judge:
             assert sent.status_code == 200
             spent += seconds
         self.items += 1
-        self.seconds += max(spent, Fraction(RULE["least_seconds"]))
+        self.seconds += spent
         return True
 
     def due(self, is_used):
@@ -116,7 +116,7 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
         judges[-1].person, judges[-1].name = (lambda one: (one.id, one.name))(get_people(store)[-1])
 
     def decide(path, **form):
-        csrf = token_of(owner.get("/owner/invitations"))
+        csrf = token_of(owner.get("/owner/items"))
         return owner.post(f"/owner{path}", data={"csrf": csrf, **form})
 
     def check_payment():
@@ -125,13 +125,13 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
         wanted = [f"{j.ids['PROLIFIC_PID']},{c / 100:.2f}" for j, c in owed.items() if
                   c and "PROLIFIC_PID" in j.ids]  # fmt: skip
         assert sorted(decide("/pay/prolific").text.splitlines()) == sorted(wanted)
-        bonuses = csv.DictReader(io.StringIO(decide("/pay/mturk").text))
-        assert {(row["WorkerId"], row["AssignmentId"], row["BonusAmount"]) for row in bonuses} == {
-            (*judge.ids.values(), f"{cents / 100:.2f}")
+        others = csv.DictReader(io.StringIO(decide("/pay/hand").text))
+        assert {(row["workerId"], row["assignmentId"], float(row["owed"])) for row in others} == {
+            (*judge.ids.values(), cents / 100)
             for judge, cents in owed.items()
             if cents and "workerId" in judge.ids
         }
-        assert decide("/pay/prolific").status_code == decide("/pay/mturk").status_code == 409
+        assert decide("/pay/prolific").status_code == decide("/pay/hand").status_code == 409
 
     def refuse_flagged():
         """What the owner does: refuse who is flagged, so that others fill the places."""

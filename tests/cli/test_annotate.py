@@ -3,6 +3,7 @@
 import csv
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -67,7 +68,7 @@ def test_from_an_empty_folder_to_votes(folder, capsys):
         ("ann", "finished"),
     ]
     assert main(["annotate", "backup", "study.yaml", "--output", "copy.db"]) == 0
-    copy = open_store("copy.db")
+    copy = open_store(replace(store.study, database="copy.db"))
     assert list(get_votes(copy)) == list(get_votes(store))
     assert main(["annotate", "export", "study.yaml", "--output", "votes"]) == 0
     assert (folder / "votes" / "judgments.csv").is_file()

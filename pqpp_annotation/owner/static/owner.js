@@ -1,4 +1,4 @@
-// Keeps the owner's pages up to date, shows times in the reader's zone, copies links.
+// Keeps the owner's pages up to date, shows times in the reader's zone.
 
 import {gettext} from "../texts.js";
 
@@ -70,15 +70,6 @@ async function watch(live) {
       say(gettext("No connection; what you see may be old"));
     }
   }
-}
-
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.addEventListener("click", async () => {
-    const field = document.getElementById(button.dataset.copy);
-    field.select();
-    await navigator.clipboard.writeText(field.value);
-    button.textContent = gettext("Copied");
-  });
 }
 
 localTimes(document);

@@ -176,8 +176,8 @@ function retryLater(run) {
 }
 
 const done = moving(async () => {
-  if (!now.task.is_training) count("done");
-  if (now.task.is_told) return feedback();
+  if (now.task.is_training) return feedback();
+  count("done");
   return forward();
 });
 
@@ -274,7 +274,6 @@ async function feedback() {
   const {total, right, tries_left} = told.training;
   let text = told.is_right ? gettext("That is right.") : gettext("Not quite: the right answer is shown.");
   const result = gettext("{right} of {total} were right.", {right, total});
-  if (!task.is_training) told.is_over = false; // among the work
   if (told.is_over) text += ` ${result}`;
   if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over; from now on it counts.")}`;
   else if (told.is_over && tries_left > 1) text += ` ${gettext("That was not enough: practice starts once more.")}`;

@@ -66,15 +66,15 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
         ([0, 0, 0], [180, 181, 181], [60, 60, 60], 180),  # sent at once, after a lost connection
         ([0, 0, 0], [10, 20, 30], [100, 500, 500], 30),  # a browser that says too much
         ([0, 150, 300], [150, 300, 450], [0, 0, 0], 450),  # one that says nothing
-        ([0, 4000, 9000], [3900, 8000, 9001], [0, 90, 1], 600 + 90 + 5),  # left open; the least
+        ([0, 4000, 9000], [3900, 8000, 9001], [0, 90, 1], 600 + 90 + 1),  # left open
         ([0, 3600, 90], [30, 3630, 120], [30, 30, 30], 90),  # a clock an hour ahead and back
         ([3600, 3600, 60], [3660, 60, 120], [60, 60, 60], 180),  # put back while two were held
     ],
 )
 def test_active_time_by_hand(given, ended, browser, seconds):
-    table = {"assignment_id": [1, 2, 3], "person_id": 1, "state": "done", "seconds": browser}
+    table = {"assignment_id": [1, 2, 3], "person_id": 1, "seconds": browser}
     table |= {"given": np.array(given) * 1000, "created": np.array(ended) * 1000}
-    found = compute_active_seconds(pandas.DataFrame(table), Payment(least_seconds=5))
+    found = compute_active_seconds(pandas.DataFrame(table), Payment())
     assert found == {1: pytest.approx(seconds)}
 
 

@@ -13,24 +13,16 @@ from support.studies import do_all, rows, small_store
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.export import export_study
-from pqpp_annotation.store.access import get_links, make_links
+from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person
-from pqpp_annotation.store.tables import Assignment, Invitation, Person
+from pqpp_annotation.store.tables import Assignment, Person
 from pqpp_annotation.store.work import get_past_items, next_item
 from pqpp_annotation.study import read_study
 
-PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/invitations"]
-PAGES += ["/record.csv", "/payment.csv"]
-FORMS = {
-    "/pause": {"pause": "yes"},
-    "/people/2": {"decision": "refuse", "message": "x"},
-    "/message": {"message": "x"},
-    "/pay/hand": {},
-    "/invitations": {"count": "1", "role": "owner"},
-    "/invitations/1/revoke": {},
-}
+PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/record.csv", "/payment.csv"]
+FORMS = {"/pause": {"pause": "yes"}, "/people/2": {"decision": "refuse"}, "/pay/hand": {}}
 SCORES = {"plausibility": 3, "alignment": 4, "aesthetics": 5, "overall": 2}
 RICH = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1], "scores": SCORES}
 VALUES = {
@@ -81,7 +73,7 @@ def client(store):
 
 def owner_posts(client, path, **form):
     """Send a form with the token of the owner's session."""
-    token = token_of(client.get("/owner/invitations"))
+    token = token_of(client.get("/owner/items"))
     return client.post(f"/owner{path}", data={"csrf": token, **form})
 
 
@@ -97,11 +89,11 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
             assert answered.status_code == 403, (role, path)
             assert "anna" not in answered.text
         for path, form in FORMS.items():
-            before = [rows(store, table) for table in (Invitation, Person)]
+            before = rows(store, Person)
             token = token_of(client.get("/history"))
             answered = client.post(f"/owner{path}", data={"csrf": token, **form})
             assert answered.status_code == 403, (role, path)
-            assert [rows(store, table) for table in (Invitation, Person)] == before
+            assert rows(store, Person) == before
 
 
 def test_no_annotator_sees_what_another_said(client, store):
@@ -118,12 +110,11 @@ def test_no_annotator_sees_what_another_said(client, store):
 
 def test_every_form_needs_the_token_of_the_session(client, store):
     join(client, role="owner")
-    before = len(get_links(store))
+    before = rows(store, Person)
     for path, form in FORMS.items():
         assert client.post(f"/owner{path}", data={"csrf": "forged", **form}).status_code == 401
         assert client.post(f"/owner{path}", data=form).status_code == 422
-    assert len(get_links(store)) == before
-    assert get_links(store)[0].revoked is None
+    assert rows(store, Person) == before
 
 
 def test_the_overview_tells_progress_people_and_money(client, store):
@@ -208,32 +199,16 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
 
 def test_bad_decisions_are_refused_and_change_nothing(client, store):
     join(client, role="owner")
-    before = [rows(store, table) for table in (Invitation, Person)]
+    before = rows(store, Person)
     for path, form in (
         ("/people/2", {"decision": "shoot"}),
         ("/people/2", {"decision": "\0"}),
-        ("/people/2", {"message": "\0"}),
         (f"/people/{10**12}", {"decision": "refuse"}),
         (f"/people/{10**25}", {"decision": "refuse"}),
-        (f"/invitations/{10**12}/revoke", {}),
         ("/pay/nobody", {}),
     ):
         assert 400 <= owner_posts(client, path, **form).status_code < 500, (path, form)
-    assert [rows(store, table) for table in (Invitation, Person)] == before
-
-
-def test_links_are_made_shown_once_and_revoked(client, store):
-    join(client, role="owner")
-    made = owner_posts(client, "/invitations", count="2", role="annotator", days="3", label="<b>me")
-    links = re.findall(r"http://127.0.0.1:8000/join/([\w-]+)", made.text)
-    assert len(links) == 2 and "no-store" in made.headers["cache-control"]
-    later = client.get("/owner/invitations").text
-    assert not any(link in later for link in links)
-    assert "&lt;b&gt;me" in later and "<b>me" not in later
-    number = get_links(store)[-1].id
-    owner_posts(client, f"/invitations/{number}/revoke")
-    assert [link.revoked is not None for link in get_links(store)] == [False, False, True]
-    assert owner_posts(client, "/invitations", count="0").status_code == 400
+    assert rows(store, Person) == before
 
 
 @pytest.mark.parametrize("kind", list(VALUES))

@@ -80,7 +80,7 @@ def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     assert (next_item(store, find_person(store, "hasty").id) is None) or not exclude
 
 
-def test_the_owner_refuses_accepts_stops_and_opens(made):
+def test_the_owner_refuses_and_accepts(made):
     store = made(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
     do_all(store, ann)
@@ -107,10 +107,6 @@ def test_the_owner_refuses_accepts_stops_and_opens(made):
         assert people.refuse_by_rules(store, [doubted]) == stopped  # a doubt may pass
     decide_on_person(store, bob, "accept")
     assert people.refuse_by_rules(store, [bob]) == []  # the owner's word counts more
-    decide_on_person(store, bob, "stop")
-    assert next_item(store, bob) is None and next_step(store, bob).name == "screened_out"
-    decide_on_person(store, bob, "resume")
-    assert next_item(store, bob) is None and next_step(store, bob).name == "complete"
     for decision in ("shoot", ""):
         with pytest.raises(AnnotationError, match="decision"):
             decide_on_person(store, bob, decision)
@@ -166,21 +162,6 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     assert [row.name for row in look.people] == ["ann"]
     answers = read_table(tmp_path / "votes" / "answers.csv")
     assert sum(count for _, count in look.days) == len(answers)
-
-
-def test_a_sitting_ends_after_its_minutes(made):
-    store = made(prompts=10, people_per_item=9, minutes_per_person=5)
-    now = store.clock()
-    store.clock = lambda: now
-    ann = add_person(store, "ann").id
-    shown = next_item(store, ann)
-    store.clock = lambda: now + 4 * 60_000
-    answer(store, ann, shown)
-    held = next_item(store, ann)
-    store.clock = lambda: now + 6 * 60_000
-    answer(store, ann, held)  # what is on the page counts
-    assert next_item(store, ann) is None and next_step(store, ann).name == "complete"
-    assert get_progress(store, ann).left_for_me == 0
 
 
 def test_who_cannot_go_on_is_told_why(made):

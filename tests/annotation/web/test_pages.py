@@ -169,16 +169,13 @@ def test_a_page_without_its_token_can_send_nothing(make_client):
     assert client.get("/api/session").json()["csrf"] == state["csrf"]
 
 
-@pytest.mark.parametrize(
-    "headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}]
-)
-def test_another_site_can_send_nothing(make_client, headers):
+def test_another_site_can_send_nothing(make_client):
     client = make_client()
     join(client)
     state = next_state(client)
     image = state["task"]["images"][0]["id"]
-    assert send(client, state, image, {"label": 2}, **headers).status_code == 403
-    own = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+    other, own = {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-origin"}
+    assert send(client, state, image, {"label": 2}, **other).status_code == 403
     assert send(client, state, image, {"label": 2}, **own).status_code == 200
 
 
@@ -315,22 +312,3 @@ def test_the_survey_is_asked_once_at_the_end_and_exported(make_client, tmp_path)
     told = list(csv.DictReader((tmp_path / "out" / "survey.csv").open()))
     assert [row["answer"] for row in told] == ["older", "No, 1 < 2"]
     assert {row["annotator"] for row in told} == {person.name}
-
-
-@pytest.mark.parametrize("feedback", [True, False])
-def test_the_answer_of_a_check_is_told_where_the_owner_wants_it(make_client, feedback):
-    client = make_client(prompts=4, known=1, checks={"every": 2, "feedback": feedback})
-    join(client)
-    told = []
-    while (state := next_state(client))["task"]:
-        task = state["task"]
-        for number, image in enumerate(task["images"]):
-            name = f"{task['assignment']:08}-{number:08}"
-            assert send(client, state, image["id"], {"label": 1}, name).status_code == 200
-        answered = client.get(f"/api/feedback/{task['assignment']}")
-        told.append((task["is_told"], answered.status_code))
-        if task["is_told"]:
-            assert {"label": 2} in answered.json()["expected"].values()
-            again = send(client, state, task["images"][0]["id"], {"label": 2}, "b" * 16)
-            assert again.status_code == 409 and "answered once" in again.text
-    assert sorted(told) == [(False, 403)] * (5 - feedback) + [(True, 200)] * feedback

@@ -1,5 +1,6 @@
 """Who is let in, how often somebody may try, and what ends a session; all on the server."""
 
+import itertools
 import re
 
 import pytest
@@ -13,7 +14,6 @@ from pqpp_annotation.store.access import make_links, revoke_link
 from pqpp_annotation.store.answers import count_answers
 from pqpp_annotation.store.people import add_person, decide_on_person, get_people
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.store.work import get_past_items
 from pqpp_annotation.web.serve import create_app
 
 DAY = 86_400_000
@@ -57,15 +57,6 @@ def test_an_open_page_saves_nothing_more(store, ends):
     answer |= {"image": state["task"]["images"][0]["id"], "value": {"label": 2}}
     assert client.post("/api/answers", json=answer, headers=csrf).status_code == 401
     assert count_answers(store) == 0
-
-
-def test_many_wrong_links_block_no_right_one(store):
-    client = client_of(store)
-    codes = [client.get(f"/join/{number}").status_code for number in range(50)]
-    assert set(codes[20:]) == {429}
-    assert 0 < int(client.get("/join/0").headers["retry-after"]) <= 600
-    links = [f"/join/{token}" for token, _ in make_links(store, 3)]
-    assert [join(client_of(store), link).status_code for link in links] == [303] * 3
 
 
 def test_an_id_behind_a_shared_link_is_held_by_the_first_browser(store):
@@ -143,8 +134,9 @@ def test_every_way_out_has_its_code_and_address(tmp_path):
 
 @pytest.mark.parametrize("mode", ["delete", "anonymous"])
 def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
-    rule = {"per_item": 0.15, "per_hour": 12, "least_seconds": 3}
+    rule = {"per_item": 0.15, "per_hour": 12}
     store = small_store(tmp_path, prompts=4, training=2, payment=rule)
+    store.clock = itertools.count(store.clock(), 4_000).__next__
     client, person = came(store, 1)
     do_all(store, person)
     [before] = StudyMonitor(store).get_overview().dues
@@ -253,20 +245,6 @@ def test_two_studies_on_one_host_have_cookies_of_their_own(tmp_path, secrets):
         store.close()
 
 
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        ({"Origin": "https://study.example:8443"}, 403),
-        ({"Origin": "https://study.example:8443", "X-Forwarded-Port": "8443"}, 401),
-        ({"Origin": "https://evil.example", "X-Forwarded-Port": "1"}, 403),
-    ],
-)
-def test_a_proxy_on_another_port(store, headers, code):
-    client = client_of(store, "https://study.example")
-    headers = {"Host": "study.example", **headers}
-    assert client.post("/sign-out", data={"csrf": "x"}, headers=headers).status_code == code
-
-
 def test_the_owner_decides_on_a_page_of_the_person(store):
     ann = add_person(store, "ann").id
     do_all(store, ann)
@@ -277,14 +255,6 @@ def test_the_owner_decides_on_a_page_of_the_person(store):
     source = re.search(r'src="(/owner/images/[^"]+)"', page.text)[1]
     assert client.get(source).headers["content-type"] == "image/jpeg"
     form = {"csrf": token_of(page)}
-    for decision in ("refuse", "accept", "stop", "resume", "reopen", "rules", "sign-out"):
+    for decision in ("refuse", "accept", "rules", "sign-out"):
         answered = client.post(f"/owner/people/{ann}", data={**form, "decision": decision})
         assert answered.headers["location"] == f"/owner/people/{ann}"
-    client.post(f"/owner/people/{ann}", data={**form, "message": "<b>Look</b> closer"})
-    client.post("/owner/message", data={**form, "message": "To all"})
-    judge = client_of(store)
-    [(token, _)] = make_links(store, person_id=ann)
-    join(judge, f"/join/{token}")
-    assignment = get_past_items(store, ann)[0].assignment
-    seen = judge.get(f"/work/{assignment}").text
-    assert "To all" in seen and "&lt;b&gt;Look" in seen
