@@ -37,7 +37,7 @@ class Writer:
         chat: The model; its budget is planned before the start and held to.
         count: Rewrites of each prompt.
         target: What shall become better: for one of retrieval it is told to expand a query.
-        instruction: What it is told; one of the files beside this one if left out.
+        instruction: What it is told; by default one of the files next to this one.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Rewritten(NamedTuple):
         columns: `prompt`; `rewritten`, what a model of entailment has accepted, else the prompt;
             `changed`, whether one was; `best`, the first of the ranking that is predicted to do
             better and was not refused, else the prompt; its `probability` of being better; and its
-            expected gains `TARGET_gain`, of the target and of the one beside; one a prompt.
+            expected gains `TARGET_gain`, of the target and of a second one; one per prompt.
         verdicts: One a candidate, with its `original`.
         error: What ended the writing; later prompts stay as they were.
         stopped_at: The place of the first of them.
@@ -146,8 +146,8 @@ def rewrite_all(
         "probability": [verdict.probability if verdict else 0.0 for verdict in best],
         f"{judge.target}_gain": [verdict.gain if verdict else 0.0 for verdict in best],
     }
-    if judge.beside:
-        columns[f"{judge.beside}_gain"] = [verdict.beside if verdict else 0.0 for verdict in best]
+    if judge.other_target:
+        columns[f"{judge.other_target}_gain"] = [v.other_gain if v else 0.0 for v in best]
     return Rewritten(columns, verdicts, error, stopped_at)
 
 
@@ -172,7 +172,7 @@ def write_study(
 ) -> int:
     """Write what `pqpp generate` makes images of, and what `pqpp annotate` shows of them.
 
-    People see the original prompt with an image of it beside one of its rewrite, and say which
+    People see the original prompt with an image of it next to one of its rewrite, and say which
     shows the prompt better; they are not told which is which. Prompts that stayed are left out.
 
     Args:

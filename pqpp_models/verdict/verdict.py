@@ -304,7 +304,7 @@ def _phrase_verdict(
     if named:
         link = ", though it " if is_easy else ": "
         return level, visible(f"{level}{link}{' and '.join(named)}")
-    return level, f"{level}: asks for nothing hard" if is_easy else f"{level}, for no single reason"
+    return level, f"{level}: asks for nothing hard" if is_easy else level
 
 
 def _round(number: float) -> float | None:

@@ -23,7 +23,7 @@ def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
              "--count", "1", "--most-calls"]  # fmt: skip
     assert main([*words, "3"]) == 0
     out, err = capsys.readouterr()
-    assert "(kept)" in out and "3 calls" in err
+    assert "(unchanged)" in out and "3 calls" in err
     assert main([*words, "2"]) == 2
     assert "1 calls needed, 0 allowed" in capsys.readouterr().err
     assert main([*words[:-1], "--predictor", str(tmp_path / "writer")]) == 2
