@@ -46,11 +46,11 @@ class Simulated:
 
     Attributes:
         name: The pseudonym.
-        manner: `honest` says the truth but for noise, `random` anything, `constant` always the
-            highest label.
-        noise: The share of honest answers that are a label beside the true one.
+        manner: `honest` answers truthfully with some noise, `random` at random, `constant` always
+            the highest label.
+        noise: The share of honest answers that are one label off.
         role: As of a person of the study.
-        seconds: What an answer takes, on the average.
+        seconds: Mean time per answer.
     """
 
     name: str
@@ -60,12 +60,12 @@ class Simulated:
     seconds: float = 4.0
 
     def level(self, truth: float, levels: int, draw: random.Random) -> int:
-        """Return which label is said.
+        """Return the label that the person gives.
 
         Args:
             truth: Of the image, 0 to 1.
-            levels: How many labels there are; 0 stands for the lowest.
-            draw: Where chance comes from.
+            levels: How many labels there are; 0 is the lowest.
+            draw: The random generator.
 
         Example:
             >>> Simulated("a", "constant").level(0.0, 4, random.Random(0))
@@ -96,7 +96,7 @@ def simulate(
         people: Who is added, and answers in turn, an item each.
         truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of
             others a reference image is perfect, and the rest is drawn evenly.
-        items: How many items each does at most; all that are given out if left out.
+        items: How many items each person does at most; all by default.
         seed: Of everything.
 
     Returns:
@@ -198,7 +198,7 @@ def _make_study(folder: Path, seed: int) -> None:
 def demo(
     folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
 ) -> None:
-    """Make the demo's study, serve it until it is told to stop, and open it in a browser.
+    """Create the demo's study, serve it until it is stopped, and open it in a browser.
 
     Args:
         folder: Where; one that contains an earlier demo is served as it is.

@@ -1,4 +1,4 @@
-"""What a study has brought, as files: the votes as `pqpp build` reads them, and how they came."""
+"""Export a study to files: the votes as `pqpp build` reads them, and how they were given."""
 
 import json
 import shlex
@@ -43,9 +43,9 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     - the files of the kind of task, such as `judgments.csv`: every current vote;
     - the same in `counted/`: the votes that count, of admitted people, the best few of a prompt, as
       `pqpp build` chooses them from all;
-    - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
+    - `answers.csv`: every answer, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not, as on the owner's page;
-    - `survey.csv`: what they said at the end;
+    - `survey.csv`: the answers to the survey;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
 
@@ -57,7 +57,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         format: Of the tables: csv or parquet.
 
     Returns:
-        What is to be said, a line each.
+        Messages to print, one per line.
 
     Raises:
         FileError: The folder contains other things.

@@ -112,7 +112,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the data; an error of pqpp comes through, without the way by which it came."""
+        """Prepare the data; raise an error of pqpp without the wrapper of `datasets`."""
         try:
             return super().download_and_prepare(*args, **kwargs)
         except (BenchmarkError, DatasetGenerationError) as error:

@@ -1,8 +1,8 @@
 """Verified downloads: resumed after a cut, retried, checked by SHA-256 before anyone reads them.
 
 Hashes that the project knows are in `sources.json`. For a file whose hash is unknown the commit is
-pinned and the hash of the first download is kept in `lock.json` beside the downloads; every later
-download and load must match it.
+pinned and the hash of the first download is stored in `lock.json` next to the downloads; every
+later download and load must match it.
 """
 
 import json
@@ -29,9 +29,9 @@ def download_release(
 
     Args:
         release: The pinned release.
-        paths: The files wanted, as paths below the release's folder.
+        paths: The required files, as paths below the release's folder.
         cache_dir: Where downloads are kept.
-        force: Download again even what is there.
+        force: Download again even if the file exists.
 
     Returns:
         The folder that contains the files under their published paths.

@@ -10,8 +10,8 @@ Kept as published, and to be known when rates are computed:
 - Stable Diffusion 1.5 has 16 single-object prompts annotated twice (`duplicated`), some with two
   answers, and 16 not at all, so that it too has 2,102 rows.
 - The directory was changed while images were annotated, so 392 annotations carry another text than
-  their prompt has now; both are given (`prompt`, `annotated_prompt`). The authors take the
-  directory's as the one that holds.
+  their prompt has now; the rows have both (`prompt`, `annotated_prompt`). The authors treat
+  the directory's as valid.
 - A few prompts end in a blank. Only the names in `representations` are trimmed.
 """
 

@@ -33,8 +33,8 @@ def load_benchmark(
             the folder with the images.
 
     Raises:
-        BenchmarkError: There is no such benchmark.
-        BenchmarkError: There is no such split.
+        BenchmarkError: The benchmark is unknown.
+        BenchmarkError: The split does not exist.
 
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
@@ -74,10 +74,10 @@ def load_benchmark(
 
 
 def get_config(name: str, subset: str | None = None) -> str:
-    """Return the configuration of this package that a listed name, and a subset of it, stand for.
+    """Return the configuration of this package for a listed name and its subset.
 
     Raises:
-        BenchmarkError: There is no such one.
+        BenchmarkError: It does not exist.
 
     Example:
         >>> get_config("pqpp", "conqa"), get_config("conqa"), get_config("pqpp")

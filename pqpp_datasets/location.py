@@ -24,10 +24,10 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     `data_dir` wins over `PQPP_DATA_DIR`. It is the folder of the one benchmark (for PQPP the one
     that contains `dataset/`) or, like `PQPP_DATA_DIR`, a root that contains `pqpp/v1.0`,
     `pqpp/v1.1` and so on. Of several folders that can contain the benchmark the first one with a
-    whole split is taken.
+    whole split is used.
 
     Raises:
-        BenchmarkError: If `data_dir` is given and is not a folder, or `PQPP_DATA_DIR` is none.
+        BenchmarkError: If `data_dir` or `PQPP_DATA_DIR` is set and is not a folder.
     """
     if not benchmark.folders:
         return None
@@ -102,7 +102,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
     """Look at each file whose published bytes are known: warn of others, refuse a cut copy.
 
     A file that begins like the published one and is shorter was cut off, maybe at the end of a
-    line, where no reader would notice. Any other file may be somebody's own data in the same form.
+    line, which no reader would notice. Any other file may be somebody's own data in the same form.
 
     Raises:
         BenchmarkError: If a file is a truncated copy of the published one.

@@ -42,7 +42,7 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
 def find_image_root(image_dir: str | Path) -> Path:
-    """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
+    """Return the folder with the prompts' image folders: `image_dir` or `images/` in it."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
         raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
@@ -66,7 +66,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     Images are named by path and decoded when a row is read.
 
     Raises:
-        BenchmarkError: The folder is not there, or contains no image of these prompts.
+        BenchmarkError: The folder does not exist, or contains no image of these prompts.
     """
     if not options.get("image_dir"):
         return table
@@ -185,8 +185,8 @@ def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
 def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read one split of v1.1: generation and retrieval files joined on text and source.
 
-    Rows come in the order of the generation files; a row that only the retrieval files have comes
-    after them. What the other task lacks is null. A MS COCO prompt without a retrieval row has no
+    Rows are in the order of the generation files; rows of the retrieval files alone follow.
+    Missing values are null. A MS COCO prompt without a retrieval row has no
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
     """
     paths = [folder / path for path in files_v1_1(folder, split)]

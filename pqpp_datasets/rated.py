@@ -41,7 +41,7 @@ _AGIQA_SCHEMA = pa.schema(
 
 
 def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the judged images, in the order of the published file."""
+    """Read the rated images, in the order of the published file."""
     rows = read_csv(folder / _AGIQA_FILE, _AGIQA_COLUMNS).to_pylist()
     for row in rows:
         row["file_name"] = row.pop("name")
@@ -161,7 +161,7 @@ tia2_files = make_file_finder("human_annotations/human_labels_{split}.json")
 
 
 def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the judged images of one set, in the order of the published file."""
+    """Read the rated images of one set, in the order of the published file."""
     path = folder / tia2_files(folder, split)[0]
     rows = []
     for key, entry in read_form(path, "tia2").items():

@@ -25,7 +25,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     """Choose captions that cover a collection.
 
     The centres begin as a k-means++ sample and are moved by Lloyd's iterations (faiss); the caption
-    nearest to a centre is looked for among those of its own cluster, so that none is chosen twice.
+    nearest to a centre is chosen from its own cluster, so that none is chosen twice.
     The same seed on the same machine gives the same captions.
 
     Args:

@@ -1,4 +1,4 @@
-"""The published files of each benchmark: where they are and what they weigh."""
+"""The published files of each benchmark: their addresses and sizes."""
 
 import functools
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class PublishedFile:
     """One published file.
 
     Attributes:
-        path: Where it lies below the benchmark's folder, as in the published repository.
+        path: Its path below the benchmark's folder, as in the published repository.
         url: The address, pinned to a commit.
         bytes: Its size, or None if no copy could be measured.
         sha256: Its digest, or None: then the digest of the first download is recorded and verified.

@@ -1,8 +1,8 @@
-"""What a benchmark's target columns are, and how a dataset tells it.
+"""A benchmark's target columns, and how a dataset describes them.
 
 A target is a column `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has
-no model. By its name any program knows the measure. What a name cannot tell, the model as its users
-write it and the range of a rating, is in the column's feature, in the text that `datasets` calls
+no model. Any program knows the measure by its name. Other facts, the model as its users
+write it and the range of a rating, are in the column's feature, in the text that `datasets` calls
 its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and selections.
 """
 
@@ -49,7 +49,7 @@ class TargetMeasure:
         title: The heading of tables.
         about: What it is, for a card.
         limits: The lowest and the highest value, None if each dataset has its own.
-        higher_is: What a higher value says of a prompt: `easier` or `harder`.
+        higher_is: Whether prompts with higher values are `easier` or `harder`.
         task: `generation` or `retrieval`.
         words: What it is in few words, for people who do not know the measure.
     """
@@ -139,7 +139,7 @@ def is_mean(name: str) -> bool:
 
 
 def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
-    """Return targets as tables show them: by measure, in a measure as they came, its mean last.
+    """Return targets in the order of tables: by measure, in a measure as given, its mean last.
 
     Example:
         >>> sort_targets(["mean_hbpp", "flux_p5", "flux_hbpp", "alignment"])
@@ -236,8 +236,8 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
 
     Args:
         name: Of the column.
-        described: What the dataset tells of it, `model` and `limits`; what is missing or not usable
-            comes from the name.
+        described: What the dataset states of it, `model` and `limits`; what is missing or not
+            usable is derived from the name.
 
     Example:
         >>> make_target("flux_hbpp")
@@ -268,7 +268,7 @@ def readable_model(name: str, target: Target | None = None) -> str:
 
     Args:
         name: Of the target.
-        target: What the dataset tells of it; what the name says if left out.
+        target: What the dataset states of it; by default derived from the name.
 
     Example:
         >>> [readable_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
@@ -285,7 +285,7 @@ def readable_name(name: str, target: Target | None = None) -> str:
 
     Args:
         name: Of the target.
-        target: What the dataset tells of it; what the name says if left out.
+        target: What the dataset states of it; by default derived from the name.
 
     Example:
         >>> [readable_name(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
@@ -304,7 +304,7 @@ def readable_words(name: str, target: Target | None = None) -> str:
 
     Args:
         name: Of the target.
-        target: What the dataset tells of it; what the name says if left out.
+        target: What the dataset states of it; by default derived from the name.
 
     Example:
         >>> readable_words("mean_p10")
@@ -329,8 +329,8 @@ def to_targets(
 
     Args:
         models: As users write them.
-        measure: What the names end in, like `hbpp` or `p5`.
-        limits: Of the values, where the measure has none of its own.
+        measure: The ending of the names, like `hbpp` or `p5`.
+        limits: Of the values, if the measure has none of its own.
 
     Raises:
         BenchmarkError: Two models, or a model and the mean, would share a column.
@@ -358,12 +358,12 @@ def to_targets(
 def describe_targets(
     table: pa.Table, targets: Sequence[Target], splits: Mapping[str, Any] | None = None
 ) -> pa.Table:
-    """Return a table whose schema tells what its targets are, as `datasets` reads it.
+    """Return a table whose schema describes its targets, as `datasets` reads it.
 
     Args:
         table: Of texts and numbers, with a column for each target.
-        targets: What is said.
-        splits: How the splits were made, kept beside as JSON under the key `pqpp`.
+        targets: Their descriptions.
+        splits: How the splits were made, stored as JSON under the key `pqpp`.
     """
     described = {
         target.name: json.dumps({_KEY: target.as_dict()}, sort_keys=True) for target in targets
@@ -392,8 +392,8 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
     """Return the targets of a dataset by column, in order.
 
     Args:
-        features: A dataset's `features`. Where no column tells, columns of numbers that are called
-            like targets are taken for some.
+        features: A dataset's `features`. If no column is described, columns of numbers with names
+            of targets count as targets.
 
     Example:
         >>> from datasets import Features, Value

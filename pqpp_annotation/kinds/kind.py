@@ -1,4 +1,4 @@
-"""What every kind of task says of itself, and where the kinds are found by name."""
+"""The interface of a kind of task, and the lookup of kinds by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.js")))
 """Each is a folder here: `page.js`, and `kind.py` with its `TASK_KIND` if it is none of `labels`;
-`page.html` and `page.css` where the page of `grade.html` does not do."""
+`page.html` and `page.css` if `grade.html` does not fit."""
 
 JUDGED = ("work", "control")
 """Purposes of items whose answers are judgments; those of others are known."""
@@ -29,7 +29,7 @@ class ShownImage:
     """An image as a person sees it; the model and whether it is a reference are not on it.
 
     Attributes:
-        id: By which answers are kept; no page is told, as it follows the order of the table.
+        id: Stored with answers; not sent to pages, because it follows the order of the table.
         width: As it is shown; `height` likewise.
         tall: Height of the image, cut parts too, as a share of what is shown, bars too.
     """
@@ -64,7 +64,7 @@ class ShownItem:
 
 @dataclass(frozen=True)
 class Vote:
-    """A current answer with all that an export says of it.
+    """A current answer with all that an export needs.
 
     Attributes:
         image: The user's name of the image; "" if the answer is about the item.
@@ -105,11 +105,11 @@ class TaskKind(ABC):
     """A kind of task.
 
     Attributes:
-        name: As the study file says it.
+        name: As in the study file.
         about_image: Whether an answer is about one image (True) or the whole item.
         settings: Those of the study file's `task`, with their defaults, of the types allowed.
         answer: The form of an answer's value.
-        scale: What `pqpp build --scale` takes for the export, None if it takes none.
+        scale: The value of `pqpp build --scale` for the export; None if it has none.
         level: Level of measurement of `label`, as `krippendorff_alpha` accepts it.
     """
 
@@ -149,7 +149,7 @@ class TaskKind(ABC):
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return what an item keeps beside its prompt and images; called when a study is made.
+        """Return what an item stores besides its prompt and images; called when a study is created.
 
         Args:
             rows: Those of the item, with all columns of the user's table.
@@ -177,7 +177,7 @@ class TaskKind(ABC):
         return {name: texts.get(name, value) for name, value in settings.items()}
 
     def other_images(self, detail: Mapping[str, Any]) -> list[str]:
-        """Return the hashes of images that an item shows beside its own; none by default."""
+        """Return the hashes of images that an item shows besides its own; none by default."""
         return []
 
     def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
@@ -216,7 +216,7 @@ class TaskKind(ABC):
         return self.label(value) == self.label(expected)
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse a value that is no answer to an item.
+        """Raise an error if a value is not a valid answer to an item.
 
         Raises:
             AnnotationError: What is wrong with it.

@@ -2,7 +2,7 @@
 
 Sources: PQPP, section 3.1: high relevance (over half of the prompt's concepts are there; 2), low
 relevance (at least one; 1), no relevance (unrelated, yet realistic; 0), unrealistic (notable
-artifacts, whatever else is there; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
+artifacts, whatever else is shown; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
 people an image; of the 50 queries of a batch 5 are controls, which in a study file is
 `control: {every: 10}`; and ConQA, section 3: "Relevant" or "Irrelevant", or "Unsure" when
 undecided, the images in random order. Match: GIMBRR, "Assessment": people "rate image-prompt pairs
@@ -65,7 +65,7 @@ class LabelKind(TaskKind):
             raise AnnotationError("value: not a label of this study", 409)
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
-        """Return the labels that may be given, best first or lowest first."""
+        """Return the valid labels, best first or lowest first."""
         scale = get_scale_by_name(str(self.get_scale(settings)))
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
@@ -127,7 +127,7 @@ class Rating(LabelKind):
 
 
 class Relevance(LabelKind):
-    """How well each image shows what the prompt says, by PQPP's four grades."""
+    """How well each image shows the prompt, in PQPP's four grades."""
 
     name = "relevance"
     scale: str | None = "pqpp"
@@ -138,7 +138,7 @@ class Relevance(LabelKind):
     }
 
     def variant(self, settings: Mapping[str, Any]) -> TaskKind:
-        """Return the kind with the grades that a study asks for."""
+        """Return the kind with the grades that the study sets."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
             raise AnnotationError(f"task: grades: {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
@@ -181,7 +181,7 @@ class BinaryRelevance(Relevance):
         return pages
 
     def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
-        """Return the answers that may be given."""
+        """Return the possible answers."""
         return (1, 0, None) if settings.get("unsure", True) else (1, 0)
 
     def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:

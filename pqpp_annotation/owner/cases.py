@@ -1,4 +1,4 @@
-"""What people said, item by item and person by person, for the owner to read."""
+"""People's answers by item and by person, for the owner to read."""
 
 import datetime
 from collections import defaultdict
@@ -24,10 +24,10 @@ _MOST_ITEM = 2**62
 
 @dataclass(frozen=True)
 class Case:
-    """An item with its prompt, and what people said of each image.
+    """An item with its prompt, and the answers about each image.
 
     Attributes:
-        votes: Of each image, None if the answers are about the item: (who, role, what was said),
+        votes: Of each image, None if the answers are about the item: (annotator, role, answer),
             members of the control group first.
         reports: Who reported a problem with it, and what was written.
     """
@@ -43,7 +43,7 @@ def get_case(db: Transaction, item_id: int) -> Case:
     """Return an item with its current votes.
 
     Raises:
-        AnnotationError: There is no such item.
+        AnnotationError: The item does not exist.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -113,8 +113,8 @@ def list_answers(
     """Return a page of a person's answers, latest first, and the number of pages.
 
     Each answer has the id of its `item`, its `prompt` and `purpose`; `images`, the hashes of the
-    image that it is about, or of all of the item; `value`, what was said; `others`, what the others
-    say of the same, control members first; `seconds` and `created`.
+    image that it is about, or of all of the item; `value`, the answer; `others`, the answers of
+    other people to the same, control members first; `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import example_study

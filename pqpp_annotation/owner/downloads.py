@@ -35,8 +35,8 @@ def list_annotators(watch: StudyMonitor) -> Rows:
 def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what each person has worked, earned, been paid, and is owed.
 
-    A person is told by the pseudonym, and by each id that the recruiting site sent in a column of
-    its own. What looks like an e-mail address is left out.
+    A person is identified by the pseudonym, and by each id that the recruiting site sent, in a
+    column its own. What looks like an e-mail address is left out.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -67,7 +67,7 @@ def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
 
 
 def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
-    """Give what Prolific takes as a bulk bonus payment: an id and an amount, without a heading.
+    """Return Prolific's format for bulk bonus payments: an id and an amount, without a heading.
 
     Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
     """
@@ -77,7 +77,7 @@ def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
 
 
 def list_mturk_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
-    """Give what Mechanical Turk's command line takes as bonuses of workers.
+    """Return the bonuses of workers as Mechanical Turk's command line reads them.
 
     Source: Mechanical Turk, `SendBonus`: WorkerId, AssignmentId, BonusAmount and Reason.
     """

@@ -33,15 +33,15 @@ _WHOLE = -1  # the image of an answer about its item
 
 @dataclass(frozen=True)
 class Records:
-    """What a database holds, in tables whose index are its ids; times are in milliseconds.
+    """The content of a database, in tables indexed by its ids; times are in milliseconds.
 
-    What is said to try a study is left out.
+    Answers of trial links are left out.
 
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
             replaced), value, label (NaN if the kind has none), turned (whether the second of a pair
-            was on the left), and what the assignment says.
-        assignments: person_id, item_id, given (when), state, finished (NaN before); purpose, of the
+            was on the left), and the columns of the assignment.
+        assignments: person_id, item_id, given (time), state, finished (NaN before); purpose, of the
             item.
         items: prompt_id, prompt.
         images: image (its name), model ("reference" for a reference image).
@@ -159,11 +159,11 @@ class PersonRow:
         reasons: Why the votes are not used; none for all others.
         verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
         reopened: Whether others may do what the person did.
-        stopped: Whether the person is given nothing more.
+        stopped: Whether the person gets no more items.
         is_bound: Whether a browser contains the person's id behind a shared link.
         flag: What is odd about the answers, as of now; "" if nothing is.
-        is_proven: Whether a signal of careless people is proven, however often one looked, or too
-            many checks were failed.
+        is_proven: Whether a signal of careless people is proven, regardless of the number of tests,
+            or too many checks were failed.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
@@ -224,7 +224,7 @@ class PersonRow:
 def describe_people(
     db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
 ) -> list[PersonRow]:
-    """Return a row for each person but the owners, in the order in which they came.
+    """Return a row for each person but the owners, in order of arrival.
 
     Args:
         standings: Who is admitted.
@@ -291,11 +291,11 @@ def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
 def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
     """Return how long each person was at work, in seconds.
 
-    The time of an item is what the browser counted while its page was seen, changes included; where
-    it counted nothing, the server's from the answer before, or from when the item was given. It is
-    no more than `most_minutes`, and for a finished item no less than `least_seconds`. The browser
-    is believed as far as the server's clock allows: items that were held at the same time took
-    together no longer than from the first gift to the last answer. A clock that was put back bounds
+    The time of an item is what the browser counted while its page was visible, changes included; if
+    it counted nothing, the server's time since the previous answer or the assignment of the item.
+    It is at most `most_minutes`, and for a finished item at least `least_seconds`. The browser is
+    trusted as far as the server's clock allows: items that were open at the same time took together
+    no longer than from the first assignment to the last answer. A clock that was put back bounds
     nothing.
 
     Args:
@@ -341,7 +341,7 @@ def get_pay(
         rule: Of the study; None if nothing is paid.
         items: How many were finished, the training round apart.
         hours: Active ones.
-        payments: Moment of each payment so far to its amount.
+        payments: Time of each payment so far to its amount.
 
     Example:
         >>> from pqpp_annotation.study.study import Payment
@@ -389,7 +389,7 @@ class Due:
 
 
 def list_dues(db: Transaction, people: list[PersonRow]) -> list[Due]:
-    """List the earnings of each annotator who worked; those who left come last."""
+    """List the earnings of each annotator who worked; those who left are last."""
     dues = [
         Due(db.get_one(Person, row.id), row.name, row.is_admitted, row.reason, row.pay)
         for row in people

@@ -1,4 +1,4 @@
-"""How a study stands: progress, votes a day, agreement, people, disputes, time left, money."""
+"""The state of a study: progress, votes per day, agreement, people, disputes, time left, money."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Dispute:
 
     Attributes:
         item: Its id.
-        disagreement: Of its most disputed image: how far two votes on it are apart on the average,
+        disagreement: Of its most disputed image: the mean distance of two votes on it
             over the range of the labels; on a nominal scale the share of pairs that differ.
         labels: Label to how many of them have it, the lowest first.
     """
@@ -65,7 +65,7 @@ class Dispute:
 def compute_disagreements(
     unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
 ) -> np.ndarray:
-    """Return how far two votes on one unit are apart on the average.
+    """Return the mean distance of two votes on one unit.
 
     Args:
         unit: int64 (votes,), whole numbers from 0.
@@ -132,13 +132,13 @@ _REST = 4  # a look is taken again after so many times what it took, where much 
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far the work is, in items and in places: an item has one for each person it needs.
+    """The progress in items and in places: an item has one place for each person it needs.
 
     People whose votes are not used fill no place.
 
     Attributes:
-        items: Work items; `complete` those that have as many people as the study wants.
-        places: How many times an item is judged; `filled` how many of these are done.
+        items: Work items; `complete` those with as many people as the study requires.
+        places: How many ratings of items are needed; `filled` how many of these are done.
         closed: Places that are done by people whose votes are not used, and are not open again.
         controls: Control items.
     """
@@ -161,8 +161,8 @@ class Pace:
     """How fast it goes.
 
     Attributes:
-        per_day: Places that were filled in the last day; scaled up where the study is younger.
-        days_left: How long the rest takes at this pace; None if nothing came in the last day.
+        per_day: Places that were filled in the last day; scaled up if the study is younger.
+        days_left: How long the rest takes at this pace; None if nothing was filled in the last day.
     """
 
     per_day: float
@@ -174,7 +174,7 @@ class Money:
     """What it costs.
 
     Attributes:
-        owed: To all people together, as things stand; `paid` is what they have been paid.
+        owed: To all people together so far; `paid` is what they have been paid.
         expected: When every place is filled; None if only hours are paid and none were worked.
     """
 
@@ -186,11 +186,11 @@ class Money:
 
 @dataclass(frozen=True)
 class Overview:
-    """A look at a study.
+    """The state of a study at one moment.
 
     Attributes:
         key: Changes when anything here may have.
-        paused: Since when nothing is given out; None while the study runs.
+        paused: Since when no items are assigned; None while the study runs.
         days: Votes a day (UTC), without gaps, the first first.
         labels: Label to how many current votes of annotators have it, the lowest first.
     """
@@ -213,7 +213,7 @@ class Overview:
 
 
 class StudyMonitor:
-    """Looks at a study, and remembers the last look as long as nothing has come since.
+    """Computes the state of a study, and reuses the last one until something changes.
 
     Example:
         >>> from pqpp_annotation.demo import example_study
@@ -233,7 +233,7 @@ class StudyMonitor:
         """Return the state of the study.
 
         Args:
-            fresh: Whether a look is taken now, even if one was taken a moment ago: after the owner
+            fresh: Whether to compute it now, even if it was computed a moment ago: after the owner
                 has changed something.
         """
         import pandas  # noqa: F401 -- once, which is no part of what a look takes
@@ -250,7 +250,7 @@ class StudyMonitor:
             return self._last
 
     def notice(self) -> None:
-        """Take a look behind after something came, so that refused people's places open again."""
+        """Check the study after a change, so that rejected people's places open again."""
         if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
             self._next_notice = time.monotonic() + _NOTICE
             threading.Thread(target=self.reopen, daemon=True).start()
@@ -301,7 +301,7 @@ def _key(db: Transaction) -> str:
 
 
 def overview(db: Transaction, key: str) -> Overview:
-    """Take a look at a study; `key` is as `Overview` has it."""
+    """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
     now, records = db.now(), read_records(db)

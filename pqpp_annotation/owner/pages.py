@@ -90,7 +90,7 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
-    """Show an item with what everybody said of it."""
+    """Show an item with everybody's answers."""
     case = cases.get_case(visit.store, item)
     return visit.render(
         "owner/item.html",
@@ -104,7 +104,7 @@ def case_page(visit: Here, item: int) -> Response:
 def image_of_item(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
-    """Send an image as people see it; its hash is looked up, so no path comes from a request."""
+    """Send an image as people see it; it is found by its hash, never by a path from the request."""
     return send_image(visit, get_stored_image(visit.store, sha256))
 
 
@@ -144,7 +144,7 @@ def decide_on(
 
 @forms.post("/message")
 def say_to_all(visit: Here, message: FormText = "") -> Response:
-    """Say something to everybody who judges."""
+    """Send a message to all annotators."""
     people.send_message(visit.store, message)
     visit.site.watch.get_overview(fresh=True)
     return visit.redirect("/owner/people")

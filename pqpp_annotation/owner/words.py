@@ -42,7 +42,7 @@ class Words:
         return self._names.get(float(label), f"{label:g}")
 
     def value(self, value: Mapping[str, Any]) -> str:
-        """Return what an answer says, in words if it is one choice."""
+        """Return an answer as text, in words if it is one choice."""
         if len(value) == 1:
             (only,) = value.values()
             if isinstance(only, str):
@@ -74,7 +74,7 @@ def percent(value: float | None) -> str:
 
 
 def span(days: float, gettext: Callable[[str], str] = str) -> str:
-    """Return how long something takes, in the unit that fits.
+    """Return a duration in the unit that fits.
 
     Args:
         gettext: Gives the words of another language.

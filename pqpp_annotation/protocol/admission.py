@@ -1,9 +1,9 @@
 """Who is admitted, while the study runs: by the functions that `pqpp build` uses on its export.
 
-An annotator is compared with each member of the control group on what both judged, and by the share
+An annotator is compared with each member of the control group on what both rated, and by the share
 of the reference images called highly relevant. If there is neither a control group nor a reference
-image nobody can be refused by these; the agreement with the others is told, and `exclude: flagged`
-in the study file makes it a reason.
+image, nobody can be refused by these; the agreement with the others is reported, and `exclude:
+flagged` in the study file makes it a reason.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def build_options(study: Study) -> BuildOptions:
 def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Lay votes out as the table of `pqpp build`; None if there is no row.
+    """Return votes as the table of `pqpp build`; None if there is no row.
 
     Args:
         votes: With the columns prompt_id, model ("reference" for a reference image), image (by
-            name; what is compared where an answer is about an item), annotator (by name), label,
+            name; the item if an answer is about an item), annotator (by name), label,
             control (whether a member of the control group voted), seconds and, of pairs, turned
-            (whether the image with the lower id stood second).
+            (whether the image with the lower id was second).
         settings: The kind's own, of the study.
     """
     if votes.empty:

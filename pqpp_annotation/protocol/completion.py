@@ -31,12 +31,12 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
     which is kept with the person's outside ids and is in the payment file; any other code is that
-    of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand for
-    their values.
+    for all. In the address, `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, are
+    replaced by their values.
 
     Args:
         way: `complete`, or another way out that `completion` names: `screened_out`, `quota_full` or
-            `withdrawn`; without a code and an address of its own it has neither.
+            `withdrawn`; these have neither unless they define a code and an address.
 
     Example:
         >>> from types import SimpleNamespace

@@ -1,15 +1,15 @@
-"""Who does not do the work: signals of careless people, and a bound that holds at every look.
+"""Who does not do the work: signals of careless people, and a bound that is valid at every look.
 
-A signal is something that careless people do more than others: to be far from what the others say,
-to answer faster than anybody reads, to give one value to all, to choose one side. Of each there is
-what an honest person does at most, on the average over prompts. A bet that a person does more wins
-on prompts on which that is so, and loses on others; by Ville's inequality no more than `ERROR` of
-honest people ever win 1 / `ERROR` times their stake, however often one looks. All bets on a person
-are averaged, so that the error is that of all signals together.
+A signal is something that careless people do more than others: to disagree with what the others
+say, to answer faster than anybody reads, to give one value to all, to choose one side. Of each
+there is what an honest person does at most, on the average over prompts. A bet that a person does
+more wins on prompts on which that is so, and loses on others; by Ville's inequality no more than
+`ERROR` of honest people ever win 1 / `ERROR` times their stake, however often one looks. All bets
+on a person are averaged, so that the error is that of all signals together.
 
 What the others say is bet on by likelihood: how much likelier the answers on a prompt are from
-somebody who gives each as often as the person does, whatever is asked, than from somebody who means
-it as often as the least careful of honest people and misreads a prompt now and then.
+somebody who gives each as often as the person does, whatever the prompt, than from somebody who
+means it as often as the least careful of honest people and misreads a prompt now and then.
 
 Source: Ville, Etude critique de la notion de collectif, 1939; Ramdas et al., Game-theoretic
 statistics and safe anytime-valid inference, Statistical Science 38, 2023. Dawid and Skene, Maximum

@@ -1,4 +1,4 @@
-"""What people said: kept once, checked, never dropped, and read in a stream."""
+"""People's answers: saved once, checked, never dropped, and read as a stream."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +37,7 @@ class SavedAnswer:
     """What became of an answer.
 
     Attributes:
-        is_new: False if it had come before.
+        is_new: False if it was saved before.
         is_complete: Whether the item has all its answers.
     """
 
@@ -59,18 +59,18 @@ def save_answer(
     """Keep an answer; when this returns, it is on the disk.
 
     Another answer to the same question replaces the one before, which stays, no longer current.
-    An item whose reservation has ended is taken again if a place is left.
+    An item whose reservation has expired is reserved again if a place is left.
 
     Args:
-        image_id: The image, as `ShownItem` names it; None if a kind asks about the item.
+        image_id: The image, as `ShownItem` names it; None if the answer is about the item.
         value: As the kind's schema says.
         client_id: Made by the browser, one for each answer: the same one again changes nothing.
         seconds: Active time on it.
-        of_page: Gives image and value instead, of the item, where a page knows it by other names.
+        of_page: Converts image and value of the item, if a page has other names for them.
 
     Raises:
         AnnotationError: The value does not fit, others have done the item meanwhile, it was not
-            given to this person or is an answered training item, or the person has withdrawn.
+            assigned to this person or is an answered training item, or the person has withdrawn.
     """
     person = work.get_allowed_person(db, person_id)
     assignment = work.get_assignment(db, person_id, assignment_id, lock=True)

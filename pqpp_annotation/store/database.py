@@ -105,7 +105,7 @@ def make_engine(url: URL) -> Engine:
 
 
 def parse_cell(text: str | bytes) -> Any:
-    """Return what a cell of JSON says.
+    """Return the value of a JSON cell.
 
     Raises:
         FileError: It is not JSON.
@@ -125,7 +125,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
 
     Args:
         study: The study, as `read_study` reads it; or a database's path or PostgreSQL URL, whose
-            own record of the study is taken then.
+            own record of the study is then used.
 
     Raises:
         AnnotationError: It is not there, contains no study or another one, or is of another
@@ -254,7 +254,7 @@ def _fill_database(
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
 
-    The copy can be opened by itself, or served where a study file names it as `database`.
+    The copy can be opened by itself, or served if a study file names it as `database`.
 
     Args:
         store: The study's database.

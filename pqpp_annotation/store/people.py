@@ -120,12 +120,13 @@ def withdraw_person(
     """Let a person leave the study for good; sessions end, links to it are revoked.
 
     Args:
-        mode: "delete" removes all answers, "anonymous" keeps them under a new name that tells
-            nothing. Either way the row stays, so that an export can say how many withdrew.
+        mode: "delete" removes all answers, "anonymous" keeps them under a new, meaningless name.
+            Either way the row stays, so that an export can count who withdrew.
         earned: `for_items` and `for_hours` of `Pay`.
 
     Returns:
-        What is kept apart, to pay by and to know who comes again; None if there is nothing.
+        What is stored separately, for payment and to recognise the person; None if there is
+        nothing.
     """
     now = db.now()
     person = get_person(db, person_id, lock=True)
@@ -172,7 +173,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     """Do what the owner decides about a person.
 
     Args:
-        decision: `accept` uses the votes whatever the rules say, and takes the places back;
+        decision: `accept` uses the votes regardless of the rules, and closes the places again;
             `refuse` uses them no more, gives nothing more out and opens the places; `rules` leaves
             it to the rules again; `stop` gives nothing more out, and `resume` does again; `reopen`
             opens the places alone; `let-in` lets the next browser contain the id behind a shared
@@ -262,7 +263,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
 
 @writes
 def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
-    """Keep what a person says to the study's survey, in the order of its questions; once.
+    """Save a person's answers to the survey, in the order of its questions; once.
 
     Raises:
         AnnotationError: An answer is missing, too long, or none of the choices.
@@ -279,7 +280,7 @@ def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
 
 @reads
 def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
-    """Return a person's answers to the survey; {} before they are given."""
+    """Return a person's answers to the survey; {} before that."""
     own = (Event.person_id == person_id) & (Event.kind == "surveyed")
     return db.scalar(select(Event.detail).where(own)) or {}
 
@@ -303,7 +304,7 @@ def _change_counts(db: Transaction, person: Person, change: int) -> None:
 
 @reads
 def get_message_to_all(db: Transaction) -> str:
-    """Return what the owner says to everybody; "" for nothing."""
+    """Return the owner's message to everybody; "" for none."""
     return db.scalar(select(StudyRow.message)) or ""
 
 

@@ -1,4 +1,4 @@
-"""What is given to whom: reservations, the training round, and the way on."""
+"""Assignments of items to people: reservations, the training round, and the next step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """Return a person's assignment as a row of its table.
 
     Raises:
-        AnnotationError: It was given to another, or to nobody.
+        AnnotationError: It was assigned to somebody else, or to nobody.
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
@@ -93,7 +93,7 @@ def get_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
     """Return an item that was assigned to the person, with the answers.
 
     Raises:
-        AnnotationError: It was given to another, or to nobody.
+        AnnotationError: It was assigned to somebody else, or to nobody.
     """
     get_allowed_person(db, person_id)
     return build_item(db, get_assignment(db, person_id, assignment_id))
@@ -127,7 +127,7 @@ def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
 
 
 def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
-    """Return image id (None for the item) to what the person says of it now."""
+    """Return image id (None for the item) to the person's current answer."""
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
@@ -153,14 +153,14 @@ _TRAINING = (
 
 @dataclass(frozen=True)
 class TrainingState:
-    """How far a person is in the training round.
+    """A person's progress in the training round.
 
     Attributes:
         done: Items answered in this try.
         total: Items in a try.
         right: Answers of this try that were right.
-        tries_left: How often it may still be tried, this try included.
-        is_passed: Whether work is given; True if a study has no training.
+        tries_left: How many tries are left, this one included.
+        is_passed: Whether the person may work; True if a study has no training.
     """
 
     done: int
@@ -172,7 +172,7 @@ class TrainingState:
 
 @reads
 def get_training(db: Transaction, person_id: int) -> TrainingState:
-    """Return how far a person is in the training round; control members and owners have none."""
+    """Return a person's progress in the training round; control members and owners have none."""
     person = get_person(db, person_id)
     there = len(db.order(person_id, "training"))
     total = _items_of_try(db, there)
@@ -200,7 +200,7 @@ def _items_of_try(db: Transaction, there: int) -> int:
 
 
 def is_told(study: Study, purpose: str) -> bool:
-    """Say whether people are told the right answer to items of a purpose."""
+    """Return whether people see the right answer to items of a purpose."""
     return purpose == "training" or (purpose == "check" and study.checks.feedback)
 
 
@@ -230,12 +230,12 @@ def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
 
 
 def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
-    """Look whether a try is over: it opens the work, or other items come.
+    """Check whether a try is over: then work begins, or other items follow.
 
     It is called when a person goes on, so that the feedback on the last item can be read before.
 
     Returns:
-        How far the person is now.
+        The person's progress now.
     """
     state, rules = get_training(db, person.id), db.study.training
     if state.is_passed or state.done < state.total or not state.tries_left:
@@ -250,7 +250,7 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
 
 
 MOST_OPEN = 5
-"""How many items one person can hold at a time: the one on the page, and some ahead for a lost
+"""How many items one person can have open: the one on the page, and some ahead for a lost
 connection."""
 
 _OWN = Assignment.person_id == bindparam("person")
@@ -306,13 +306,13 @@ _AGAIN = (
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """How far a person and the study are, in items.
+    """The progress of a person and of the study, in items.
 
     Attributes:
         done: Items that the person has finished, training apart.
         skipped: Those that the person has passed over.
         left_for_me: Those that are still open for the person, in the sitting.
-        study_done: Work items that have as many people as the study wants.
+        study_done: Work items with as many people as the study requires.
         study_total: All work items.
     """
 
@@ -325,12 +325,12 @@ class PersonProgress:
 
 @dataclass(frozen=True)
 class NextStep:
-    """Whether more is given to a person, or why not.
+    """Whether a person gets another item, or why not.
 
     Attributes:
         name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
-            reserved that may come free), `paused` (the study is) or `work` (there is more).
-        minutes: Of `waiting`: when to come back.
+            reserved that may become free), `paused` (the study is) or `work` (there is more).
+        minutes: For `waiting`: when to try again.
     """
 
     name: str
@@ -341,15 +341,15 @@ class NextStep:
 def next_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
     """Return what a person does next, reserved for the person.
 
-    Training items come first, then the work with its control items. An item that is open is
-    given back before a new one is taken.
+    Training items are first, then the work with its control items. An open item is returned before
+    a new one is assigned.
 
     Args:
-        after: An assignment: what comes behind it, so that a page can fetch ahead.
+        after: An assignment: get the one after it, so that a page can fetch ahead.
 
     Returns:
-        None if nothing more is given, which `next_step` explains, or as many are open as a person
-        can hold.
+        None if nothing more is available, which `next_step` explains, or the person has the most
+        open items allowed.
 
     Raises:
         AnnotationError: The person has not consented, or has withdrawn.
@@ -384,10 +384,10 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
 
 @writes
 def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) -> None:
-    """Keep what a person says is wrong with an item.
+    """Save a person's report of a problem with an item.
 
     Raises:
-        AnnotationError: The item was not given to the person.
+        AnnotationError: The item was not assigned to the person.
     """
     item_id = get_assignment(db, get_allowed_person(db, person_id).id, assignment_id).item_id
     detail = {"item": item_id, "text": text.replace("\0", "").strip()}
@@ -396,7 +396,7 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
 
 @reads
 def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
-    """Return assignment, prompt, state and end of what a person was given, the latest first."""
+    """Return assignment, prompt, state and end of a person's items, the latest first."""
     query = select(
         Assignment.id.label("assignment"), Item.prompt, Assignment.state, Assignment.finished
     ).join(Item)

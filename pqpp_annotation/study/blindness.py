@@ -1,4 +1,4 @@
-"""What still tells models apart on the copies that people see, though names and notes are gone."""
+"""What still distinguishes models on the copies that people see, without names and metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
 
     Two models at a time, a ridge regression on `SIGNS`, the width and height of the image within
     its bars, mean colours, contrast and the mean step between neighbouring pixels, is fitted to
-    four fifths of the images and asked about the others. The pair that it tells best is named, if
+    four fifths of the images and tested on the others. The pair that it separates best is named, if
     it is right about three quarters or more: of forty images chance does so once in a thousand.
 
     Args:

@@ -1,7 +1,7 @@
-"""The images of a study: found, opened, hashed and copied before anybody is asked.
+"""The images of a study: found, opened, hashed and copied before the study starts.
 
 People see copies: upright, in sRGB, of one size and type, with nothing but their pixels. A copy
-lies in a folder beside the study file under the hash of its own bytes. Only these are sent to a
+is in a folder next to the study file under the hash of its own bytes. Only these are sent to a
 browser: the file as it was found may say which model made it.
 """
 
@@ -60,10 +60,10 @@ def make_blind_copy(
     """Return what is known of an image, and its copy as people see it; or what is wrong with it.
 
     A copy is written from pixels that are upright and in sRGB: on a square canvas as JPEG, or as
-    PNG with the pixels of the file, so that neither notes nor the type tell the model.
+    PNG with the pixels of the file, so that neither metadata nor the type reveal the model.
 
     Args:
-        content: The file as it was found; `location` says where.
+        content: The original file; `location` names it.
         image_size: Pixels of a side of the canvas; None for a copy of the file's size.
         fit: `pad` shows the whole image with grey bars, `crop` the middle that fills the canvas.
 
@@ -165,7 +165,7 @@ class Copies:
     """The folder of copies of a study.
 
     Args:
-        folder: Where it lies; made when the first copy is written.
+        folder: Its folder; created with the first copy.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -177,7 +177,7 @@ class Copies:
         return self._folder / shown[:2] / shown
 
     def read(self, shown: str) -> bytes | None:
-        """Return a copy; None if it is not there, or is no longer what it was."""
+        """Return a copy; None if it is missing or has changed."""
         try:
             content = self.get_path(shown).read_bytes()
         except OSError:
@@ -212,14 +212,14 @@ def check_images(
     Args:
         names: Of the images.
         place_of: Returns the file of a name.
-        study: Says where the copies lie, and how large they are.
+        study: Defines the folder and size of the copies.
 
     Yields:
         Name to what is known of it, in the same order.
 
     Raises:
         AnnotationError: Images are missing, broken, of another type or too large; names five, and
-            says how many more there are.
+            counts the others.
 
     Example:
         >>> from pqpp_annotation.study.study import parse_study

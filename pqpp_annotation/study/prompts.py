@@ -60,10 +60,10 @@ def read_items(
 ) -> Iterator[tuple[list[NewItem], list[CheckedImage]]]:
     r"""Read a table of prompts, check its images and copy them.
 
-    The copies are taken back where what is done with the items fails.
+    The copies are removed if the block fails.
 
     Args:
-        study: Says the kind of task, where the images lie and how control items are drawn.
+        study: Defines the kind of task, the folder of images and how control items are drawn.
         file: The table, as `read_table` accepts it, with the columns prompt and image (or that of
             `image_column`); model, prompt_id (else it is made of the text), reference, control,
             training, check (yes or no) and expected (the right answer of these two). Images that
@@ -128,7 +128,7 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
     """Make some work items control items, drawn by the seed; those that are marked stay.
 
     Raises:
-        AnnotationError: There are not so many.
+        AnnotationError: There are too few.
 
     Example:
         >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]
@@ -235,9 +235,9 @@ def make_study(
     r"""Make a study: check all that it shows, fill its database, and write its file.
 
     Args:
-        path: The study file to write, like study.yaml; the database comes beside it.
+        path: The study file to write, like study.yaml; the database is next to it.
         file: The table of prompts; see `read_items`.
-        image_dir: The folder of the images; where the study file is if None.
+        image_dir: The folder of the images; the study file's if None.
         kind: The kind of task.
         settings: Others of the study file, by name.
 
@@ -245,8 +245,7 @@ def make_study(
         The study.
 
     Raises:
-        AnnotationError: The study is there already, or something that it shows cannot be used; then
-            nothing was written.
+        AnnotationError: The study exists, or an input cannot be used; then nothing is written.
 
     Example:
         >>> import tempfile

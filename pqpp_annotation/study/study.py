@@ -1,4 +1,4 @@
-"""The study file: what is asked of whom, how often, and by which rules it is admitted and paid."""
+"""The study file: the task, the number of people, and the rules of filtering and payment."""
 
 import dataclasses
 import os
@@ -26,7 +26,7 @@ class Control(Options):
     """Control items: the same for all, so that people can be compared with the control members.
 
     Attributes:
-        every: One item in so many is a control item, at a random place among them.
+        every: One item in this many is a control item, at a random position among them.
         count: How many prompts are drawn as control items; None if the table marks them.
     """
 
@@ -36,11 +36,11 @@ class Control(Options):
 
 @dataclass(kw_only=True)
 class TrainingRules(Options):
-    """The round of training items before the work; each try asks other items.
+    """The round of training items before the work; each try has other items.
 
     Attributes:
-        tries: After so many failed ones a person gets no work.
-        items: Items of a try; as many as there are, over the tries, if left out.
+        tries: After this many failed tries a person gets no work.
+        items: Items of a try; by default all, divided among the tries.
         least: The share of right answers that passes.
     """
 
@@ -54,9 +54,9 @@ class Checks(Options):
     """Items of known answer among the work, which the table marks: attention checks, or gold items.
 
     Attributes:
-        every: At a random place among so many items one is a check, until all were given.
+        every: One item in this many, at a random position, is a check, until all checks were used.
         most_wrong: After more wrong answers a person's votes are not used.
-        feedback: Whether people are told the right answer, as in the practice.
+        feedback: Whether people see the right answer, as in the practice.
     """
 
     every: int = option(10, "one item in N is a check", ge=2)
@@ -78,8 +78,8 @@ class Payment(Options):
     """What is paid to an admitted person.
 
     Attributes:
-        most_minutes: What an item takes beyond is not counted: a page that was left open.
-        least_seconds: A finished item counts as no less, however fast it was done.
+        most_minutes: The longest time that counts for an item: a page may be left open.
+        least_seconds: The shortest time that counts for a finished item.
     """
 
     per_item: float = option(0.0, "for each finished item", ge=0)
@@ -108,9 +108,9 @@ class Completion(CompletionLink):
     """The ways out: `url` and `code` are those of a person who has finished.
 
     Attributes:
-        screened_out: Of who failed the practice or is given nothing more.
-        quota_full: Of who came when all places were taken.
-        withdrawn: Of who left.
+        screened_out: For people who failed the practice or were stopped.
+        quota_full: For people who arrived when all places were taken.
+        withdrawn: For people who left.
     """
 
     screened_out: CompletionLink | None = option(None)
@@ -120,16 +120,16 @@ class Completion(CompletionLink):
 
 @dataclass(kw_only=True)
 class Study(Options):
-    """A study as its file says it.
+    """A study as defined by its file.
 
     Attributes:
-        folder: Where the study file stands; its paths are relative to it.
+        folder: The study file's folder; its paths are relative to it.
         database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
         reopen_after: Control images after which a refused person's places go to others.
         fastest_seconds: By the words and images of each item if None.
         completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
         task: Settings of the kind of task, with its defaults filled in.
-        seed: From which all random orders come.
+        seed: Of all random orders.
 
     Example:
         >>> study = parse_study({"name": "mine", "kind": "rating"})
@@ -202,7 +202,7 @@ class Study(Options):
         return Path(self.folder)
 
     def config(self) -> dict[str, Any]:
-        """Return what the study file says, defaults filled in, as plain values."""
+        """Return the settings, defaults filled in, as plain values."""
         settings = {key: value for key, value in self.to_dict().items() if key != "folder"}
         return {"kind" if key == "kind_name" else key: value for key, value in settings.items()}
 

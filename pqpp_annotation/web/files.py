@@ -20,14 +20,14 @@ from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
 FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
-"""Address to the folder that is beside the code it serves."""
+"""Address to the folder with the served files."""
 
 
 class Scripts(StaticFiles):
-    """A folder of which only scripts, styles and drawings are sent, asked for anew each time."""
+    """A folder that serves only scripts, styles and drawings, revalidated each time."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file, or 304 where the browser has it."""
+        """Return a file, or 304 if the browser has it."""
         if Path(path).suffix not in (".js", ".css", ".svg"):
             raise HTTPException(404)
         response = await super().get_response(path, scope)
@@ -37,7 +37,7 @@ class Scripts(StaticFiles):
 
 @pages.get("/images/{assignment}/{name}")
 def image_file(visit: Here, assignment: int, name: str) -> Response:
-    """Send an image of an item that was given to who asks, by what the person's page calls it."""
+    """Send an image of an item that was assigned to the person, by the page's name for it."""
     with visit.store.reading() as db:
         asked = get_session_item(db, visit.session, assignment)
         if asked is None:

@@ -71,7 +71,7 @@ def _count_attempt(visit: Here, limit: Limit, *keys: str) -> None:
 
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
-    """Say what the study is; nothing happens yet, as programs that look at links come too."""
+    """Describe the study; nothing changes yet, because link previews request this page too."""
     link = _get_link(visit, token)
     has_joined(visit.store, link, ids.as_dict())  # or is told that the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)

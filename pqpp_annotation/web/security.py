@@ -36,7 +36,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-"""As ASGI has them; a page may set one of its own instead."""
+"""As ASGI expects them; a page may replace one."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
@@ -44,7 +44,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 class Guard:
     """Refuses requests of other sites and large bodies; adds the headers; keeps the log.
 
-    The log says the route, never the path: a path may contain a token.
+    The log contains the route, never the path: a path may contain a token.
     """
 
     def __init__(self, app: ASGIApp, root_path: str = "") -> None:
@@ -121,11 +121,11 @@ _LETTERS = 24
 class Sessions:
     """Makes and reads session cookies, and the names by which pages know images.
 
-    A cookie says nothing but which visit it is; who is signed in by it is in the database.
+    A cookie contains only the id of a visit; the database knows who is signed in.
 
     Args:
         secret: Signs them; whoever has it can forge a form.
-        study: The study's name; studies that share a secret have cookies of their own by it.
+        study: The study's name; it separates the cookies of studies that share a secret.
 
     Example:
         >>> sessions = Sessions("x" * 32)

@@ -47,8 +47,8 @@ def create_app(
         secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
         allows_http: Send sessions unencrypted over a network too. On this machine's own address
             they always may.
-        root_path: What is before every path, where a proxy serves the study below a prefix, like
-            `/colours`; whether the proxy takes it off or not.
+        root_path: The prefix of every path, if a proxy serves the study below a prefix, like
+            `/colours`; whether the proxy removes it or not.
 
     Example:
         >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP
@@ -150,21 +150,21 @@ def serve(
     certificate: str | None = None,
     key: str | None = None,
 ) -> None:
-    """Serve a study until it is told to stop (Ctrl-C, SIGTERM); open requests are finished first.
+    """Serve a study until it is stopped (Ctrl-C, SIGTERM); open requests are finished first.
 
     Args:
         path: The study file.
         host: The address to listen at; this machine's own by default.
-        url: Where people reach it, below a prefix too; kept for the links that are made. If left
-            out, this machine's name where the host is all addresses, else the host.
+        url: The public address, with its prefix; saved for links. By default this machine's name
+            if the host is all addresses, else the host.
         workers: Processes that serve; more than one needs PostgreSQL.
         allows_http: Let people sign in over a network without TLS.
         certificate: File of a TLS certificate with its chain, in PEM form.
         key: File of its key.
 
     Raises:
-        AnnotationError: The study file or its database cannot be used, another server has it, only
-            one of certificate and key is given, or the address cannot be listened at.
+        AnnotationError: The study file or its database cannot be used, another server uses it, only
+            one of certificate and key is given, or the address is not available.
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
@@ -230,7 +230,7 @@ def serve(
 
 
 def app_of_worker() -> Any:
-    """Return the application of one of several processes, as the one that started it has said."""
+    """Return the application of one of several processes, with the settings of the first one."""
     about = parse_json(os.environ[_WORKER])
     path = Path(about.pop("path"))
     study = read_study(path)

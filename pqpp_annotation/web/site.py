@@ -1,4 +1,4 @@
-"""What all pages share: templates, the person who asks, the token of forms."""
+"""What all pages share: templates, the signed-in person, the token of forms."""
 
 import datetime
 from functools import cached_property
@@ -84,14 +84,14 @@ class PageRequest:
 
     @property
     def address(self) -> str:
-        """Where the request comes from."""
+        """The address of the client."""
         return self.request.client.host if self.request.client else ""
 
     def person(self, db: Transaction | None = None) -> Person:
-        """Return the person who asks.
+        """Return the signed-in person.
 
         Args:
-            db: What it is to be a part of; by itself if none is given.
+            db: The transaction to use; a new one by default.
 
         Raises:
             HTTPException: Nobody is signed in, or the session was ended.
@@ -102,7 +102,7 @@ class PageRequest:
         return person
 
     def worker(self, db: Transaction | None = None) -> Person:
-        """Return the person who asks, who has consented if that is asked for."""
+        """Return the signed-in person, who has consented if the study requires it."""
         person = self.person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
             line = "the consent text comes first; read it and agree"
@@ -143,7 +143,7 @@ class PageRequest:
 
     @property
     def path(self) -> str:
-        """The page that was asked for, as the routes name it."""
+        """The name of the requested page's route."""
         return self.request.url.path.removeprefix(self.root) or "/"
 
     def sign_in(self, path: str, person: Person, invitation_id: int) -> Response:
@@ -163,7 +163,7 @@ class PageRequest:
         return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
     def mark_browser(self, response: Response) -> Response:
-        """Let the browser keep a name of its own from now on, by which it is known again."""
+        """Give the browser a secret name, by which it is recognised."""
         if not self.browser():
             self._set_cookie(response, self.site.sessions.fresh(), "-browser")
         return response
@@ -206,7 +206,7 @@ def from_own_page(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> N
 
 
 def refuse_plain(visit: Here) -> None:
-    """Refuse what came unencrypted over a network, where a browser would keep no session.
+    """Refuse unencrypted requests over a network, for which a browser would keep no session.
 
     Raises:
         AnnotationError: It did, and that was not allowed.

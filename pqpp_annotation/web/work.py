@@ -1,4 +1,4 @@
-"""The pages of judging, and what their script asks for and sends."""
+"""The pages for rating, and the requests of their script."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -40,7 +40,7 @@ class AnswerBody(BaseModel):
 @pages.get("/work")
 @pages.get("/work/{assignment}")
 def work_page(visit: Here, assignment: int | None = None) -> Response:
-    """Show an item that the person was given before; else the script asks for the next one."""
+    """Show an item that was assigned to the person; else the script requests the next one."""
     kind = visit.study.kind
     with visit.store.reading() as db:
         person = visit.worker(db)
@@ -74,7 +74,7 @@ def session(visit: Here) -> dict[str, str]:
 
 @pages.post("/api/next")
 def next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
-    """Reserve and tell the next item, or what comes behind an assignment."""
+    """Reserve and return the next item, or the one after an assignment."""
     with visit.store.writing(alone=True) as db:
         person = visit.sender(db)
         state = _state(visit, db, person, work.next_item(db, person.id, after=after))
@@ -83,7 +83,7 @@ def next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None
 
 @pages.get("/api/tasks/{assignment}")
 def earlier_task(visit: Here, assignment: int) -> Response:
-    """Tell an item that the person was given before."""
+    """Return an item that was assigned to the person."""
     with visit.store.reading() as db:
         person = visit.worker(db)
         return JSONResponse(_state(visit, db, person, work.get_item(db, person.id, assignment)))
@@ -164,7 +164,7 @@ def thanks_page(visit: Here) -> Response:
 
 @pages.post("/survey", dependencies=[Depends(from_own_page)])
 def take_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
-    """Keep what a person says at the end."""
+    """Save a person's answers to the survey."""
     keep_survey(visit.store, visit.worker().id, answers)
     return visit.redirect("/thanks")
 
@@ -175,7 +175,7 @@ def _who(person: Person) -> str:
 
 
 class TaskPage:
-    """An item as a person's page knows it: images have names that tell nothing, in no order.
+    """An item as a person's page knows it: images have meaningless names, in no order.
 
     Args:
         visit: The request.
@@ -196,7 +196,7 @@ class TaskPage:
         return f"{self._visit.root}/images/{self._shown.assignment}/{self._name(image)}"
 
     def for_page(self) -> dict[str, Any]:
-        """Return what a kind's script is told; not what made an image, nor that it is a control."""
+        """Return the data of a kind's script, without models or the role of control items."""
         shown, study, names = self._shown, self._visit.study, self._names
         images = [
             {

@@ -30,7 +30,7 @@ def export(
         folder: What to write; one that was exported before, and contains nothing else, is replaced
             as a whole.
         data_dir: As for `load_dataset`; the files are downloaded if it is left out.
-        options: Further options of `load_dataset`, for those configurations that take them.
+        options: Further options of `load_dataset`, for the configurations that accept them.
 
     Returns:
         (Configuration, split) to the number of its rows.
@@ -80,7 +80,7 @@ def export_card(
     Args:
         configs: Configuration to its splits: `name`, `pattern` of the files and `rows` of each.
         releases: Configuration to the release that was read.
-        options: Of the load; of a folder the card says only that one was given.
+        options: Of the load; the card only records that a folder was given, not which.
     """
     benchmark = BENCHMARKS[next(iter(configs))]
     licence, link = LICENCES[benchmark.licence]

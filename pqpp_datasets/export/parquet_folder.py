@@ -1,4 +1,4 @@
-"""A folder of Parquet files laid out so that plain `load_dataset` takes it, here and on the Hub."""
+"""Write a folder of Parquet files that plain `load_dataset` reads, locally and on the Hub."""
 
 import contextlib
 import re
@@ -36,15 +36,16 @@ _LEVEL = 3  # a tenth of the time of the usual 6, and files a thirtieth larger
 
 @contextlib.contextmanager
 def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
-    """Give a new folder that takes the place of `folder` when all went well, with the mark in it.
+    """Yield a new folder that replaces `folder` if all went well, with the mark in it.
 
     Args:
         folder: The folder to write. One that was written so before, and contains nothing else, is
             replaced as a whole.
-        inputs: Files that are read for it, which must not lie in it.
+        inputs: Files that are read for it, which must not be in it.
 
     Raises:
-        BenchmarkError: It is there, not empty, and was not written so, or contains other files too.
+        BenchmarkError: It exists, is not empty, and was not written by this, or contains other
+            files.
     """
     try:
         check_output_folder(folder, inputs=inputs)
@@ -86,9 +87,9 @@ def write_split(
 
     Args:
         folder: Where the shards go.
-        split: Its name; a dot in it becomes a hyphen in the files' names, where no dot may stand.
+        split: Its name; a dot in it becomes a hyphen in the files' names, which allow no dot.
         tables: The rows, a table at a time; the schema's metadata are kept.
-        shard_bytes: A new shard begins when the one at hand contains so many bytes.
+        shard_bytes: A new shard begins when the current one contains this many bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -146,7 +147,7 @@ def write_tasks(
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    r"""Return what the YAML at the head of a folder's card says; nothing if there is none.
+    r"""Return the YAML at the head of a folder's card; {} if there is none.
 
     Raises:
         BenchmarkError: It cannot be read.

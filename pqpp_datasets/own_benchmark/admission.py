@@ -2,7 +2,7 @@
 
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
 admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
-on the images that both judged (so there must be some, with each member), and who found more than
+on the images that both rated (so there must be some, with each member), and who found more than
 `min_reference_share` of the reference images highly relevant. On another scale than PQPP's with an
 order of its labels, kappa has quadratic weights. The text has lost the paper's
 thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in the `hbpp` metric.
@@ -23,14 +23,14 @@ class Annotator:
     """What is known of an annotator who is not in the control group.
 
     Attributes:
-        votes: How many judgments came.
+        votes: The number of votes.
         kappas: Member of the control group to Cohen's kappa with it.
         control_images: On how many images that is measured; None for a member of the group.
-        reference_share: Of the reference images judged, the share called highly relevant; None if
-            none were judged.
+        reference_share: The share of rated reference images called highly relevant; None if
+            none were rated.
         reasons: Why the judgments are not used; empty for an admitted annotator.
-        flag: Why the agreement with the others is odd; empty if it is not. It is no reason unless
-            `exclude="flagged"` makes it one.
+        flag: Why the agreement with the others is odd; empty if it is not. Votes still count unless
+            `exclude="flagged"` excludes annotators for it.
     """
 
     name: str

@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def flagged_people(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """Those who judged, and of these who is flagged and why; then those of preferences."""
+        """All annotators, and the flagged ones with reasons; then those of preferences."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []

@@ -1,7 +1,7 @@
 """Files of votes as other people's tools write them, made into flat rows: a function a format.
 
 A row has the fields of the file under their own names, nested ones with dots between, so that
-`--columns ROLE=NAME` says of a foreign file what it says of a table.
+`--columns ROLE=NAME` means the same as for a table.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from pqpp_files.table_formats import ROW, plain_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
-"""What files usually call columns, answers and labels, and which columns tell a tool's export."""
+"""Common names of columns, answers and labels, and the columns that identify a tool's export."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class FlatRows:
 
     Attributes:
         kind: What they are, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
-        called: Role to column, where the user says nothing else.
+        called: Role to column, by default.
         rows: Each with the place of its record, from 0, under `ROW`.
-        notes: What is to be said of them, a line each.
-        scale: What the labels mean, where the format tells.
+        notes: Notes about them, one per line.
+        scale: The meaning of the labels, if the format defines it.
         path: The file.
-        names: Further columns that it has, or may have, besides those of the rows.
+        names: Further columns of the file, besides those of the rows.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class Answers:
     Attributes:
         rows: Each with a column a question; of one that ranks, the ranked items from the best on.
         questions: Question to the role of its answers: `label`, `choice` or `rank`.
-        notes: What is to be said already.
+        notes: Notes so far.
     """
 
     rows: list[dict[str, Any]]
@@ -97,7 +97,7 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
 
     A record has the answers of several people to several questions: nested under `responses`, or
     in the columns `<question>.responses`, `.responses.users` and `.responses.status`. Answers that
-    are drafts or were discarded are left out; the nested form does not tell which these are.
+    are drafts or were discarded are left out; the nested form does not mark these.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -215,7 +215,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
 
     A task has `data` and several `annotations`, each of one person with results by the name of the
-    tag that they come from: a rating, a choice, a number, the better of a pair (left or right) or a
+    tag that they belong to: a rating, a choice, a number, the better of a pair (left or right) or a
     ranker. Annotations that were cancelled are left out. In JSON-MIN answers are between `id` and
     `annotator`.
     """
@@ -362,4 +362,4 @@ FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
 }
 """The format's name to what makes flat rows of its records and the path of their file."""
 READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
-"""Format to the columns that are read, where not all are."""
+"""Format to the columns that are read, if not all are."""

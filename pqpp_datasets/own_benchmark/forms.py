@@ -41,7 +41,7 @@ _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""What is behind `model` and `image` in the roles of a kind."""
+"""The endings of `model` and `image` in the roles of a kind."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
 """The role of an answer to the kind of file that has it."""
 
@@ -141,12 +141,12 @@ def read_long(
 
     Args:
         kind: Of `FILE_KINDS`.
-        files: Each with the model that it is given for, or None.
-        options: What columns are called, in which form votes stand, and which files are joined.
+        files: Each with the model that it belongs to, or None.
+        options: Names of columns, the layout of votes, and the files to join.
 
     Raises:
         BenchmarkError: A file is not as it must be, or an id is not in the file that is joined.
-        BenchmarkError: The options ask for columns in two ways.
+        BenchmarkError: The options define a column in two ways.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
     table = tables[0]

@@ -1,7 +1,7 @@
 """Reading a benchmark that is none of this package's, with the images that it keeps.
 
-`pqpp build` keeps the images that were judged as the subset `images`, a row an image: their names,
-their addresses, or the pictures. Predictors that look at images want rows of prompts with a list of
+`pqpp build` stores the rated images as the subset `images`, one row per image: their names,
+their addresses, or the pictures. Predictors that see images need rows of prompts with a list of
 images for each model, `<model>_images`.
 """
 
@@ -38,7 +38,7 @@ def add_saved_images(
     Args:
         rows: The prompts, with `prompt_id`.
         name: Of the benchmark: a folder, or OWNER/REPOSITORY.
-        image_dir: The folder of the files, where the benchmark keeps their names, or addresses
+        image_dir: The folder of the files, if the benchmark has their names, or addresses
             whose last part is a file's name.
 
     Returns:
@@ -117,8 +117,8 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` accepts.
 
     Raises:
-        BenchmarkError: The folder contains no data files, or some of different columns, there is no
-            such subset or split, or the Hub has no such repository or cannot be reached.
+        BenchmarkError: The folder contains no data files, or some with different columns, the
+            subset or split does not exist, or the repository does not exist or cannot be reached.
         FileError: Its card, or a link in it, leads out of the folder.
 
     Example:

@@ -1,4 +1,4 @@
-"""What was judged, kept beside the scores: a row an image, a row a vote, a row a preference."""
+"""What was rated, stored next to the scores: one row per image, vote or preference."""
 
 import ntpath
 import re
@@ -24,7 +24,7 @@ Splits = dict[str, Iterator[pa.Table]]
 
 
 def list_voted_images(built: Outcome) -> pd.DataFrame:
-    """Return the images that votes were given on; a score is that of the build's rule.
+    """Return the images with votes; a score is that of the build's rule.
 
     Returns:
         A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN if no vote
@@ -66,7 +66,7 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
 def split_images(
     built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
-    """Return the images that were judged, split by split, a table at a time.
+    """Return the rated images, split by split, one table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
     `score` (by the rule of the build, null if no vote counts) and `votes` (those that count).
@@ -75,7 +75,7 @@ def split_images(
         built: The benchmark.
         judged: The images.
         images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
-            their common folder without one) where it is absolute; addresses stay; "bytes" the
+            their common folder without one) if it is absolute; addresses stay; "bytes" the
             picture itself.
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
@@ -106,8 +106,8 @@ def split_images(
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if nothing
-    says who voted), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
+    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if
+    unknown), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
     Those of an image are in the order of what annotators are called.
 
     Args:
@@ -136,8 +136,8 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` where they are known, `annotator` (null if nothing says who
-    chose), `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
+    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown),),
+    `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
     if it is known, `seconds`.
 
     Args:

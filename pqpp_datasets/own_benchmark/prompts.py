@@ -66,16 +66,16 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
     Texts of one spelling (`fold_text`) are one prompt, in the one of them that sorts first;
-    how many came in several is noted. Where no text came, an id is a prompt. A row without a source
-    stands for its text's only source in any of the files.
+    the merged ones are counted in a note. Without a text, an id is a prompt. A row without a source
+    has its text's only source in any of the files.
 
     Args:
         tables: With `prompt`, and `source`, `prompt_id`, `category` if there are any.
-        same_text: Whether prompts of one text and source that have ids of their own are prompts of
-            their own; they come to one split. Otherwise they are refused.
+        same_text: Whether prompts of one text and source with ids of their own are separate
+            prompts; they are in one split. Otherwise they are refused.
 
     Raises:
-        BenchmarkError: If one prompt comes with two ids or categories, or a row has no source and
+        BenchmarkError: If one prompt has two ids or categories, or a row has no source and
             its text several.
 
     Returns:
@@ -152,7 +152,7 @@ def split_by_stratum(
     """Deal prompts out to splits, in each stratum by the same shares.
 
     In each stratum the prompts are ordered by a digest of seed and id, so that neither their order
-    in a file nor the machine has a say, and cut into as many as `count_splits` says.
+    in a file nor the machine matters, and cut into as many as `count_splits` returns.
 
     Args:
         ids: One a prompt, all different.

@@ -62,7 +62,7 @@ class Extras:
         license: A key of the Hub's; without one the folder is not pushed.
         language: Of the prompts, codes of ISO 639-1; the card tells none if left out.
         citation: A file of BibTeX.
-        annotations_creators: Who judged, of `ANNOTATORS`.
+        annotations_creators: Who rated, of `ANNOTATORS`.
         collection: When people were asked, in what words and for what pay, for the datasheet.
         plan_width: Of the interval of the reliability for which the plan gives numbers of prompts.
     """

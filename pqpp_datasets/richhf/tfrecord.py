@@ -2,7 +2,7 @@
 
 Format: tensorflow.org/tutorials/load_data/tfrecord. A record is its length (8 bytes, little
 endian), the masked CRC-32C of the length (4), the data, and the masked CRC-32C of the data (4). The
-packages that read it either are TensorFlow or, like `tfrecord` 1.14, never look at the checksums,
+packages that read it either are TensorFlow or, like `tfrecord` 1.14, ignore the checksums,
 so that a flipped bit becomes a label; the checksums themselves are computed by `google-crc32c`.
 """
 
@@ -30,7 +30,7 @@ class Record:
     Attributes:
         number: Counted from 0.
         offset: Of its first byte in the file.
-        data: What it holds, checksum verified.
+        data: The content, checksum verified.
     """
 
     number: int
@@ -91,7 +91,7 @@ def parse_example(data: bytes) -> dict[str, list]:
     r"""Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
 
     Raises:
-        ValueError: If it is no such message.
+        ValueError: If it is not such a message.
 
     Example:
         >>> value = b"\n\x03\n\x01a"  # a list of bytes with one value, "a"

@@ -1,8 +1,8 @@
 """VISTAR: structured prompts for roles and angles, with a questionnaire for the abstract angles.
 
 Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", sections
-3.2 and 3.4. No file of it is published. A folder of one's own contains `core.txt` and `hard.txt`, a
-structured prompt a line, and beside each, if there are questionnaires, `core_questionnaires.jsonl`
+3.2 and 3.4. No file of it is published. Your folder contains `core.txt` and `hard.txt`, one
+structured prompt per line, and, if there are questionnaires, `core_questionnaires.jsonl`
 and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n, "questionnaire": {...}}`, where n
 counts the prompts from 0. `questionnaire.schema.json` is the questionnaire's form.
 
@@ -62,9 +62,9 @@ class StructuredPrompt:
     """A structured prompt in its parts.
 
     Attributes:
-        role: Whose view the image is judged from, like `GD`.
-        angle: What is judged, like `TR`.
-        text: What the generator is asked for.
+        role: Whose view the image is rated from, like `GD`.
+        angle: What is rated, like `TR`.
+        text: The text for the generator.
         parameters: Pairs of key and value, in order.
     """
 
@@ -79,11 +79,11 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
     Args:
         text: The prompt.
-        source: Where it stands, for the error.
+        source: Its file, for the error.
         line: The line there that it begins on.
 
     Raises:
-        BenchmarkError: If it is none; names line and column, what came and what is allowed.
+        BenchmarkError: If it is not one; names line and column, what was found and what is allowed.
 
     Example:
         >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
@@ -133,7 +133,7 @@ def _syntax_error(
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of a split; the questionnaires are counted in where they are there."""
+    """Name the files of a split, with the questionnaires if they exist."""
     questionnaires = f"{split}_questionnaires.jsonl"
     there = folder is not None and (folder / questionnaires).is_file()
     return (f"{split}.txt", questionnaires) if there else (f"{split}.txt",)

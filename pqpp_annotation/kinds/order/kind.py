@@ -1,7 +1,7 @@
 """Order: the images of a prompt brought into an order, the best first; ties are allowed.
 
 Source: ImageReward (Xu et al., NeurIPS 2023), section 2.1: people rank the images of a prompt by
-preference, several may share a place; its files have `generations` and `ranking`, where 1 is best.
+preference, ties allowed; its files have `generations` and `ranking`, where 1 is best.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -110,7 +110,7 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes into the form that `richhf_consolidation` accepts.
 
     Points are [row, column] in pixels whose centres have whole coordinates, `keyword_labels` are 0
-    for a misaligned word and 1 for the others, scores are None if none was given.
+    for a misaligned word and 1 for the others, missing scores are None.
 
     Example:
         >>> value = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1],
@@ -156,7 +156,7 @@ def consolidate(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Combine the feedback on each image by RichHF's rules.
 
     An image that anybody flagged as inappropriate is left out, as in RichHF-18K. The heatmaps are
-    those of `richhf_consolidation` on the points, which are beside, for each annotator a list.
+    those of `richhf_consolidation` on the points, which are included as one list per annotator.
 
     Args:
         rows: As `feedback` gives them.

@@ -1,15 +1,15 @@
 """How each annotator agrees with the others, and who is flagged.
 
-An annotator is compared with everybody else who judged the same images. Somebody who answers at
+An annotator is compared with everybody else who rated the same images. Somebody who answers at
 random, or always alike, agrees with them by 0; the usual agreement of a study is the median of its
-annotators'. Half-way between the two lies the bound: who is below it is flagged, where the votes
-are enough to tell (the standard error is a quarter of the usual agreement at most, so that both
-mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` says so.
+annotators'. The bound is half-way between the two: an annotator below it is flagged, if the votes
+are enough to decide (the standard error is a quarter of the usual agreement at most, so that both
+mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` is true.
 
-A vote on a pair says which of two images is preferred, or neither. It is compared with the others'
-on the same two images, whichever stood first, by kappa with quadratic weights, a tie half-way; who
-agrees by less than half of the usual is flagged likewise. A voter who nearly always takes the same
-side is flagged beside that, if the others do not: it needs nobody else on the same pairs.
+A vote on a pair prefers one of two images, or neither. It is compared with the others'
+on the same two images, in either order, by kappa with quadratic weights, a tie half-way; who
+agrees by less than half of the usual is flagged likewise. An annotator who nearly always chooses
+the same side, if the others do not, is flagged too: this needs nobody else on the same pairs.
 
 Where many answer at random, the plain mean of the others is half noise, and good annotators agree
 with it little more than bad ones. So what the others say is averaged by weights, which start equal
@@ -36,12 +36,12 @@ _LEAST_RANGED = 10
 _CHANCE = 0.01  # of flagging anybody for the side, over all voters
 
 _CELLS = 2_000_000
-"""Into so many groups, a cell each and annotator, prompts are put for the standard errors."""
+"""Number of groups of prompts for the standard errors: this many cells, divided by annotators."""
 
 
 @dataclass(frozen=True)
 class SharedVotes:
-    """The votes on images that others judged too.
+    """The votes on images that others rated too.
 
     Attributes:
         annotator: Whole numbers from 0 (votes,).
@@ -87,8 +87,8 @@ class SharedVotes:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return how each annotator's votes correlate with something, and the standard errors.
 
-        0 for one value throughout where the other side varies, NaN if neither does. Without errors,
-        which take most of the time, the second is that of nobody.
+        0 for one value throughout if the other side varies, NaN if neither does. Without errors,
+        which need most of the time, the second is NaN.
         """
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
@@ -111,7 +111,7 @@ class SharedVotes:
 
 _ROUNDS = 10
 _LEAST = 0.01
-"""The least weight, of the greatest: an image that nobody trusted judged keeps its votes' mean."""
+"""The least weight, of the greatest: images that only distrusted people rated have a mean too."""
 _Z95 = 1.96
 _Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the usual
 
@@ -132,7 +132,7 @@ class Trusted:
 
     @property
     def low(self) -> np.ndarray:
-        """Who agrees by less than half of the usual, where the votes are enough to tell."""
+        """Return who agrees by less than half of the usual, if the votes are enough to decide."""
         with np.errstate(invalid="ignore"):
             decided = self.error <= self.usual / (2 * _Z99)
             return decided & (self.agreement < self.usual / 2)
@@ -184,17 +184,17 @@ class Agreements:
 
     Attributes:
         measure: What `agreement` is: "kappa", "weighted kappa" (quadratic) or "correlation".
-        votes: int64, how many votes came.
-        shared: int64, how many of them are on images that others judged too.
-        agreement: float64, -1 to 1, with the others; 0 for one value throughout where the others
+        votes: int64, the number of votes.
+        shared: int64, how many of them are on images that others rated too.
+        agreement: float64, -1 to 1, with the others; 0 for one value throughout if the others
             vary, NaN if nothing is shared or all gave one value.
         error: float64, its standard error, over prompts.
-        label: float64, the value that was given most often; the lowest of equals.
+        label: float64, the most frequent value; the lowest of equals.
         share: float64, the share of votes that have it.
         seconds: float64, the median time of a vote, NaN if none is known; None without times.
         usual: The median agreement; NaN if it is unknown.
         trusted: How each agrees with those who agree.
-        undecided: bool, too few votes to tell.
+        undecided: bool, too few votes to decide.
         reasons: Why somebody is flagged; empty for all others.
     """
 
@@ -224,9 +224,9 @@ class Agreements:
 
 
 def get_agreements(votes: Votes) -> Agreements | None:
-    """Compare each annotator with the others; None if nothing says who voted.
+    """Compare each annotator with the others; None without annotators.
 
-    Reference images are left out: that people agree on these tells little.
+    Reference images are left out: agreement on these is too easy.
     """
     if not votes.has_annotators or votes.reference.all():
         return None
@@ -391,7 +391,7 @@ class PairAgreements:
 
     Attributes:
         shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
-        first: float64, the share of decided votes for the image that stood first.
+        first: float64, the share of decided votes for the image that was first.
         ties: float64, the share of ties.
         reasons: Why somebody is flagged; empty for all others.
     """
@@ -419,7 +419,7 @@ def compare_voters(
         prompt: The prompt of each vote, likewise.
         value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
             other, 0 for a tie.
-        turned: bool (votes,), whether the one that 1 stands for stood second.
+        turned: bool (votes,), whether the preferred one of value 1 was second.
         annotators: How many there are.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 

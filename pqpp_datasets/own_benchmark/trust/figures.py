@@ -1,20 +1,20 @@
 """Agreement and reliability with intervals, and what a study of another size would reach.
 
-Votes on images of one prompt may err together, and so may those of one person. So a vote is taken
-for a sum: of its prompt (with a model), its image, its annotator (with the model), of what the
-annotator thinks of this prompt, and of a rest. Their variances follow from sums of squares as
+Votes on images of one prompt may err together, and so may those of one person. So a vote is
+modelled as a sum: of its prompt (with a model), its image, its annotator (with the model), of what
+the annotator thinks of this prompt, and of a rest. Their variances follow from sums of squares as
 Henderson has it ("Estimation of Variance and Covariance Components", Biometrics 9, 1953, method 1),
-whoever judged what; where all judged all they are those of the analysis of variance. A part that
-comes out below 0 is 0. The reliability is the share of the prompts in the variance of the mean of a
-prompt's votes. Where all annotators judged all prompts, how strict one is moves no prompt past
-another, and is left out: it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k).
+whoever rated what; if all rated all they are those of the analysis of variance. A part that is
+below 0 becomes 0. The reliability is the share of the prompts in the variance of the mean of a
+prompt's votes. If all annotators rated all prompts, how strict one is moves no prompt past another,
+and is left out: it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k).
 
-Intervals are by how far each prompt with all its votes moves a figure: of the ICC by leaving it
+Intervals are computed from how much each prompt with all its votes changes a figure: of the ICC by
 out, on the scale of log(1 - ICC), of others by the derivative, on that of Fisher's z. To that of
-the ICC comes what chance there is in how strict the annotators were that came, by chi-square
+the ICC is added the chance in how strict the sampled annotators were, by chi-square
 (Zou and Donner, "Construction of Confidence Limits about Effect Measures", Statistics in Medicine
 27, 2008). In simulations of 400 studies each, of 30 to 80 prompts with 3 to 5 annotators or a
-crowd of 40, strict alike and unlike, 94 to 97 % of the ICC's intervals of 95 % held the truth.
+crowd of 40, strict alike and unlike, 94 to 97 % of the ICC's 95 % intervals contained the truth.
 """
 
 import itertools
@@ -41,17 +41,17 @@ Estimate = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far votes agree, and where their differences come from.
+    """How much votes agree, and where their differences are from.
 
     Attributes:
         figures: What is measured to its value and 95 % interval; not what is unknown.
         others: Other ways to see the reliability, likewise.
         parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
-            group of prompts left out; 0 for those that the votes cannot tell apart from another.
+            group of prompts left out; 0 for those that the votes cannot separate from another.
         size: How many annotators, images and votes a prompt has (harmonic means).
         prompts: How many there are, each with a model.
         freedom: Of the part of annotators: how many there are, less one for each model.
-        is_panel: Whether all annotators of a model judged all its prompts.
+        is_panel: Whether all annotators of a model rated all its prompts.
         is_shared: Whether prompts have votes of several annotators; else there is no reliability.
     """
 
@@ -91,7 +91,7 @@ class Agreement:
             width: Of the interval.
 
         Returns:
-            The table, and what it says.
+            The table, and its conclusion.
         """
         from scipy.special import fdtri
 
@@ -117,7 +117,7 @@ class Agreement:
 
         Args:
             size: How many annotators, images and votes a prompt has.
-            strictness: Whether how strict annotators are counts although all judged all prompts.
+            strictness: Whether how strict annotators are counts although all rated all prompts.
         """
         from scipy.special import chdtri
 
@@ -247,7 +247,7 @@ def estimate_variances(
 
     Args:
         value: float64 (values,).
-        base: What has a mean of its own that is no effect; whole numbers from 0 without a gap
+        base: The groups whose own mean is no effect; whole numbers from 0 without a gap
             (values,).
         levels: Of each effect, likewise; each level has one base.
         group: What is left out in turn, likewise; nothing is if left out.

@@ -1,4 +1,4 @@
-"""How far the votes of a benchmark agree, and how far scores made of them can be relied on."""
+"""How much the votes of a benchmark agree, and how reliable scores made of them are."""
 
 import math
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _OPPOSED = -0.1
 
 @dataclass(frozen=True)
 class Trust:
-    """How far the votes that count agree.
+    """How much the votes that count agree.
 
     Attributes:
         level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
         agreement: Of the votes; None of ready scores and of no votes.
-        among: Whose votes a prompt has several of: annotators; if nothing says who voted, votes.
+        among: Whose votes a prompt has several of: annotators; votes if annotators are unknown.
     """
 
     level: str

@@ -1,10 +1,10 @@
 """Preferences between two models' images of a prompt, to a strength of each model.
 
-Each row says which of two models' images of one prompt somebody prefers. A model's strength is that
-of the Bradley-Terry model over all rows, with an interval; a tie counts half a win for each. A
-prompt is compared far too seldom for strengths of its own: its target for a model, `<model>_rate`,
+Each row is one person's preference between two models' images of one prompt. A model's strength is
+that of the Bradley-Terry model over all rows, with an interval; a tie counts half a win for each. A
+prompt is compared far too rarely for strengths of its own: its target for a model, `<model>_rate`,
 is the share of the model's comparisons on that prompt that it won, ties half. There is no mean over
-the models, which would be one half wherever all were compared alike.
+the models, which would be one half if all were compared alike.
 """
 
 import itertools
@@ -37,10 +37,10 @@ _SHARES = {"label_0": 1.0, "label_1": -1.0}
 
 @dataclass(frozen=True)
 class Preferences:
-    """What came of preferences.
+    """The result of preferences.
 
     Attributes:
-        models: The models, in the order in which they come.
+        models: The models, in order of appearance.
         strength: float64 (models,), natural logarithms with mean 0: the odds that one is preferred
             to another are the exponential of their difference.
         low: float64 (models,), the lower end of the 95 % interval.
@@ -50,11 +50,11 @@ class Preferences:
         scores: Model to its share on each prompt, float64 (prompts,), NaN if it is not compared.
         rows: How many preferences count.
         ties: How many of them are ties.
-        notes: What is to be said about them, a line each.
+        notes: Notes about them, one per line.
         choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
-            where they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
+            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
             the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
-        agreements: Of each voter with the others; None if nothing says who chose.
+        agreements: Of each annotator with the others; None without annotators.
         alpha: Krippendorff's, of those that count, a tie half-way, and its 95 % interval over
             prompts; NaN if no pair has two.
     """
@@ -75,7 +75,7 @@ class Preferences:
 
     @property
     def voters(self) -> list[str]:
-        """Those who chose, as the user writes them; none if nothing says so."""
+        """The annotators, as the user writes them; none if unknown."""
         return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
 
     @property
@@ -281,8 +281,8 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
 
-    A row of what is returned is where the second of its two rows stands. One ranking is what one
-    person says of one prompt; without annotators a prompt has one.
+    A returned row is at the second of its two rows. One ranking is of one person and one
+    prompt; without annotators a prompt has one.
 
     Args:
         table: With a row a ranked image: prompt, model and rank.

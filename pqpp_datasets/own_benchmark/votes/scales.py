@@ -1,4 +1,4 @@
-"""What labels mean: the scales that are known by name, any range, and a map of one's own."""
+"""What labels mean: the named scales, any range, and the user's own map."""
 
 import json
 import math
@@ -33,11 +33,11 @@ class Scale:
         low: The lowest value.
         high: The highest value.
         level: Of measurement, as `krippendorff_alpha` has it: "nominal", "ordinal" or "interval".
-        aggregate: What is made of an image's votes unless told otherwise, of `AGGREGATES`.
+        aggregate: The default rule for an image's votes, of `AGGREGATES`.
         words: What may be written, in lower case, and its value.
         numbers: Whether numbers from `low` to `high` may be written: "whole", "any" or "none".
         positives: The positive values; None: those above the middle of the range.
-        missing: What stands for no vote, in lower case.
+        missing: Marks of no vote, in lower case.
     """
 
     name: str
@@ -131,12 +131,12 @@ def get_scale_by_name(name: str) -> Scale:
 def read_scale(path: str | Path) -> Scale:
     r"""Read a map of labels: a YAML file, or the labels themselves as JSON, like `{"good": 1}`.
 
-    Its keys are `labels` (label to value) and, if wanted, `positive` (a list of labels; else those
+    Its keys are `labels` (label to value) and, optionally, `positive` (a list of labels; else those
     above the middle), `missing` (marks of no vote) and `level` (nominal, ordinal or interval;
     else ordinal).
 
     Raises:
-        BenchmarkError: There is no such file, or it is not as it must be.
+        BenchmarkError: The file does not exist or is invalid.
 
     Example:
         >>> import tempfile
@@ -177,7 +177,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
 
     Raises:
         BenchmarkError: No scale has all labels, or several have them, and none was named.
-        BenchmarkError: Ready scores came without a scale.
+        BenchmarkError: Ready scores need a scale.
     """
     marks = frozenset(map(to_key, options.missing))
     if options.labels:
@@ -267,7 +267,7 @@ def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) ->
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
-    """Return the value of each row, NaN if there is no vote; how many these are is noted.
+    """Return the value of each row, NaN if there is no vote; these are counted in a note.
 
     Args:
         table: With the labels.
