@@ -69,7 +69,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
 def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
     """Return what `predict_columns` returned as a `table` or in `markdown`.
 
-    Deviations are beside their values, and it is said which prompts are far.
+    Deviations are next to their values, and prompts out of domain are marked.
 
     Args:
         width: Characters of a line of a table, to which prompts are shortened; None for whole ones.

@@ -168,7 +168,7 @@ class Build(
                 raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
-        """Build, write the folder and say what came of it."""
+        """Build, write the folder and print a summary."""
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
         from pqpp_files.options.flags import in_flags
