@@ -19,7 +19,7 @@ from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
 from pqpp_annotation.store.people import add_person, save_consent
 from pqpp_annotation.store.tables import ItemImage
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import Study, make_study, read_study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -103,7 +103,7 @@ def simulate(
         How many answers were saved.
 
     Example:
-        >>> folder, study, store = example_study()
+        >>> folder, study, store = make_example_study()
         >>> simulate(store, [Simulated("ann"), Simulated("bob", "random")])
         2
         >>> store.close()
@@ -111,7 +111,7 @@ def simulate(
     with store.reading() as db:
         photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
     known = {**dict.fromkeys(photos, 1.0), **(truth or {})}
-    workers = [_at_work(store, person, known, seed) for person in people]
+    workers = [_rate_items(store, person, known, seed) for person in people]
     for worker in workers:
         next(worker)  # all are there before the first answers
     saved = 0
@@ -123,17 +123,17 @@ def simulate(
     return saved
 
 
-def _at_work(
+def _rate_items(
     store: Store, person: Simulated, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
     """Add a person, then answer an item at a time, and give how many answers that took."""
     kind = store.study.kind
-    labels = kind.choices(store.study.task)
+    labels = kind.list_choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
     save_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
-    while (shown := next_item(store, person_id)) is not None:
+    while (shown := reserve_item(store, person_id)) is not None:
         right: dict[int | None, float] = {}
         for image in sorted(shown.images, key=lambda image: image.id):
             drawn = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
@@ -152,7 +152,7 @@ def _at_work(
         yield len(right)
 
 
-def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
+def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """Make the demo's study in a folder, and let the people made up do their part.
 
     Args:
@@ -204,7 +204,7 @@ def demo(
         folder: Where; one that contains an earlier demo is served as it is.
         port: Of this machine's own address.
         opens: Whether the owner's page is opened in a browser.
-        seed: As of `make_demo`.
+        seed: As of `make_demo_study`.
     """
     from pqpp_annotation.web.serve import serve
 
@@ -213,7 +213,7 @@ def demo(
         store = open_store(read_study(path))
     else:
         sys.stderr.write("drawing pictures; three simulated annotators rate them ...\n")
-        path, store = make_demo(folder, seed)
+        path, store = make_demo_study(folder, seed)
     links = {}
     for role in ("owner", "annotator"):
         [(token, _)] = make_links(store, role=role, label="demo")
@@ -225,7 +225,7 @@ def demo(
     serve(path, port=port)
 
 
-def example_study(answered: bool = False) -> tuple[Path, Study, Store]:
+def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     """Make a study of ratings with one prompt and one image, for examples.
 
     Args:
@@ -235,7 +235,7 @@ def example_study(answered: bool = False) -> tuple[Path, Study, Store]:
         Its folder, below the folder for temporary files, the study and its open store.
 
     Example:
-        >>> folder, study, store = example_study()
+        >>> folder, study, store = make_example_study()
         >>> study.kind_name, (folder / "a.png").is_file()
         ('rating', True)
         >>> store.close()

@@ -7,23 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, Text, case, cast, func, select
+from sqlalchemy import Text, case, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.protocol.admission import build_options, judge_people
+from pqpp_annotation.protocol.admission import build_options, filter_people
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import get_verdicts
-from pqpp_annotation.store.tables import (
-    Answer,
-    Assignment,
-    Event,
-    Item,
-    ItemImage,
-    Person,
-)
+from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
@@ -63,8 +56,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         FileError: The folder contains other things.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> _ = export_study(store, folder / "votes")
         >>> (folder / "votes" / "judgments.csv").read_text().splitlines()[0].split(",")[:2]
         ['prompt_id', 'prompt']
@@ -74,8 +67,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     with store.reading() as db:
         votes, decided = list(get_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
-    standings = judge_people(table, build_options(study), decided)
-    judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
+    standings = filter_people(table, build_options(study), decided)
+    judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
 
     def check(older: Path) -> None:
@@ -89,11 +82,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {
-                "answers": _answers(db),
-                "annotators": list_annotators(StudyMonitor(store)),
-            }
-            others["survey"] = _survey(db)
+            others = {"answers": _list_answers(db), "survey": _list_survey_answers(db)}
+            others["annotators"] = list_annotators(StudyMonitor(store))
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
             people = {f"role_{role}": count for role, count in db.execute(roles)}
@@ -112,11 +102,13 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "last_vote": max((vote.created for vote in votes), default=None),
             "people": people | {"admitted": admitted},
             "files": rows,
-            "build": _command(study, output, rows, bool(decided)),
+            "build": (command := _get_build_command(study, output, rows, bool(decided))),
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
-    return _summary(facts, output)
+    valid = f"{len(votes)} votes, {len(counted)} of which count"
+    lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted", f"written: {output}"]
+    return lines if command is None else [lines[0], f"a benchmark of it: {command}", lines[1]]
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
@@ -137,7 +129,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
     return counts
 
 
-def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
+def _list_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give every answer that was ever given, the oldest first, its value as JSON."""
     about = (Item.prompt_id, Item.part, Item.purpose, *_OF_IMAGE)
     who = (Person.name.label("annotator"), Person.role)
@@ -146,10 +138,11 @@ def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     query = select(*about, *who, *said, current, Assignment.state).select_from(Answer)
     query = query.join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
-    return _rows(db, query.where(Person.role != "trial").order_by(Answer.id))
+    query = query.where(Person.role != "trial").order_by(Answer.id)
+    return map(dict, db.connection().execute(query).mappings())
 
 
-def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
+def _list_survey_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give what people said at the end, a row for each question."""
     query = select(Person.name, Event.detail).select_from(Event).join(Person).order_by(Event.id)
     said = (Event.kind == "surveyed") & (Person.role != "trial")
@@ -158,11 +151,7 @@ def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
             yield {"annotator": name, "question": question, "answer": answer}
 
 
-def _rows(db: Transaction, query: Select) -> Iterator[dict[str, Any]]:
-    return map(dict, db.connection().execute(query).mappings())
-
-
-def _command(
+def _get_build_command(
     study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
     """Return the command that builds a benchmark of an export; None if none does.
@@ -185,14 +174,3 @@ def _command(
             if value is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--output", f"{study.name}-benchmark"])
-
-
-def _summary(facts: Mapping[str, Any], output: str | Path) -> list[str]:
-    people = facts["people"]
-    lines = [
-        f"{facts['votes']} votes, {facts['votes_that_count']} of which count; "
-        f"{how_many(people['admitted'], 'annotator')} admitted"
-    ]
-    if facts["build"]:
-        lines.append(f"a benchmark of it: {facts['build']}")
-    return [*lines, f"written: {output}"]

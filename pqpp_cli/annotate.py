@@ -213,12 +213,12 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         file, folder = self._table(path.stem)
         study = make_study(path, file, folder, self.kind, **settings)
         with self.open_study() as store:
-            from pqpp_annotation.store.access import keep_url, make_links
+            from pqpp_annotation.store.access import make_links, save_server_url
             from pqpp_annotation.store.items import count_items
 
             counts = count_items(store)
             if self.address:
-                keep_url(store, self.address)
+                save_server_url(store, self.address)
             links = [
                 self.link(store, make_links(store, 1, role, label, days)[0][0])
                 for role, label, days in (

@@ -39,7 +39,6 @@ class ReadingOptions(Group):
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
     question_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="questions")
-    drop_annotators: tuple[str, ...] = option(LIBRARY, metavar="NAME,...")
     model_name: str | None = option(LIBRARY, library="model")
     model_pattern: str | None = option(LIBRARY, metavar="REGEX")
     encoding: str
@@ -222,7 +221,7 @@ def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> 
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         yield f"annotators: {admitted} of {len(annotators)} admitted"
-    for names, people in built.flagged_people:
+    for names, people in built.flagged_annotators:
         shown = dict(zip(names, keeping.show_names(names), strict=True))
         for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"

@@ -136,13 +136,13 @@ def load_entry(name: str, **code: Any) -> Benchmark:
         >>> load_entry("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
-    facts = dict(_facts()[name])
-    facts = _facts().get(facts.pop("like", ""), {}) | facts
+    facts = dict(_read_facts()[name])
+    facts = _read_facts().get(facts.pop("like", ""), {}) | facts
     facts.setdefault("splits", [*facts.get("rows", ())])
     known = {key: as_tuple(value) for key, value in facts.items()}
     return Benchmark(name=name, **known, **code)
 
 
 @functools.cache
-def _facts() -> dict[str, dict[str, Any]]:
+def _read_facts() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))

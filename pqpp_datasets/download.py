@@ -46,11 +46,11 @@ def download_release(
             source = release.file(path)
             if source is None:
                 raise BenchmarkError(f"{path}: not a file of {release.folder} at {release.commit}")
-            _bring(release, source, folder, force)
+            _fetch_file(release, source, folder, force)
     return folder
 
 
-def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
+def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
     target = folder / source.path
     lock = folder / "lock.json"
     locked: dict[str, str] = read_json(lock) if lock.exists() else {}

@@ -138,10 +138,10 @@ def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
     """Yield the rows of a file with our column names and types."""
     table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
     for cells in table.to_pylist():
-        yield {name: _as_type(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
+        yield {name: _parse_cell(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
 
 
-def _as_type(cell, kind: pa.DataType):
+def _parse_cell(cell, kind: pa.DataType):
     """Return what a cell means: a list has commas between, a whole number may be as `2.0`."""
     if pa.types.is_list(kind):
         parts = [part.strip() for part in (cell or "").split(",")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.images import add_saved_images, load_own
+from pqpp_datasets.own_benchmark.images import add_saved_images, load_own_benchmark
 from pqpp_datasets.registration import register
 from pqpp_files.errors import explain, in_a_line
 from pqpp_files.foreign.json_values import read_json
@@ -64,7 +64,7 @@ def load_benchmark(
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `.` has no name, which datasets calls a dataset by
         name = str(folder if folder.name else folder.absolute())
-    rows = load_own(name, subset, split=split, **options)
+    rows = load_own_benchmark(name, subset, split=split, **options)
     if image_dir is None:
         return rows
     if not isinstance(rows, dict):

@@ -55,11 +55,11 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
     """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
-    whole = filter(partial(has_a_split, benchmark), folders)
+    whole = filter(partial(has_split, benchmark), folders)
     return next(whole, folders[0] if folders else None)
 
 
-def has_a_split(benchmark: Benchmark, folder: Path) -> bool:
+def has_split(benchmark: Benchmark, folder: Path) -> bool:
     """Return whether all files of some split are in a folder."""
     return any(not find_missing_files(benchmark, folder, split) for split in benchmark.splits)
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, bad_file, read_csv
-from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
+from pqpp_datasets.target_columns import PQPP_TARGETS, average_exactly
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -171,7 +171,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     return add_images(make_table(rows), options)
 
 
-def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
+def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the six files of a split of v1.1, as paths below the release's folder."""
     short = shorten_split(split)
     generation = [
@@ -189,7 +189,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     Missing values are null. A MS COCO prompt without a retrieval row has no
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
     """
-    paths = [folder / path for path in files_v1_1(folder, split)]
+    paths = [folder / path for path in list_files_v1_1(folder, split)]
     hbpp = {name: {"score": f"{name}_hbpp"} for name in _GENERATION}
     ranked = {
         name: {"precision": f"{name}_p10", "reciprocal_rank": f"{name}_rr"} for name in _RETRIEVAL
@@ -200,7 +200,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     generated, retrieved = generation.reindex(keys), retrieval.reindex(keys)
     prompts, sources, _ = zip(*keys, strict=True)
     rows: dict[str, Any] = {"prompt": prompts, "source": sources}
-    rows |= _identities(rows, generated.pop("caption_id"), retrieved.pop("caption_id"), folder)
+    rows |= _read_identities(rows, generated.pop("caption_id"), retrieved.pop("caption_id"), folder)
     for scores in (generated, retrieved):
         rows |= {str(name): pa.array(scores[name], from_pandas=True) for name in scores}
     _restore_means(paths[0], rows)
@@ -248,11 +248,11 @@ def _read_task(
     return tables[0].join(tables[1:])
 
 
-def _identities(
+def _read_identities(
     rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
-    categories = _categories(folder)
+    categories = _read_categories(folder)
     numbers = (
         numbers.astype(object).where(numbers.notna(), None) for numbers in (generated, retrieved)
     )
@@ -268,7 +268,7 @@ def _identities(
     return dict(zip(names, map(list, zip(*ids, strict=True)), strict=True))
 
 
-def _categories(folder: Path) -> dict[str, str]:
+def _read_categories(folder: Path) -> dict[str, str]:
     """Map DrawBench prompts to their categories; they are only labels, so no fault stops a load."""
     text = Column("string", optional=True)
     try:
@@ -296,7 +296,7 @@ def _restore_means(path: Path, rows: dict) -> None:
         published, glide, sdxl = (
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
-        exact = exact_mean([glide, sdxl])
+        exact = average_exactly([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
             message = "%s: %s is not the mean of %s and %s in %d rows; kept as published"
@@ -306,6 +306,6 @@ def _restore_means(path: Path, rows: dict) -> None:
 
 _COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": hash_image_names}}
 BENCHMARKS = (
-    load_entry("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
+    load_entry("pqpp", files=list_files_v1_1, read=read_v1_1, **_COMMON),
     load_entry("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),
 )

@@ -38,14 +38,7 @@ def patch(load_module: ModuleType) -> None:
         original = load_module.dataset_module_factory
         if getattr(original, "_resolves_pqpp", False):
             return
-        wrapped = _resolving_pqpp(original, load_module)
-        module: Any
-    for module in (load_module, *map(sys.modules.get, _COPIES)):
-        if getattr(module, "dataset_module_factory", None) is original:
-            module.dataset_module_factory = wrapped
 
-
-def _resolving_pqpp(original, load_module):
     @functools.wraps(original)
     def dataset_module_factory(path, *args, **kwargs):
         if path != DATASET_NAME:
@@ -59,8 +52,11 @@ def _resolving_pqpp(original, load_module):
         named = {"dataset_name": DATASET_NAME}
         return load_module.DatasetModule(BUILDER_MODULE, data_version(), named)
 
-    dataset_module_factory._resolves_pqpp = True
-    return dataset_module_factory
+    dataset_module_factory._resolves_pqpp = True  # type: ignore[attr-defined]
+    module: Any
+    for module in (load_module, *map(sys.modules.get, _COPIES)):
+        if getattr(module, "dataset_module_factory", None) is original:
+            module.dataset_module_factory = dataset_module_factory
 
 
 @functools.cache

@@ -155,11 +155,11 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=sort_key))
 
 
-def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
+def drop_duplicate_targets(names: Iterable[str]) -> tuple[str, ...]:
     """Return targets as tables show them, without the mean over a single model: it is that model's.
 
     Example:
-        >>> distinct_targets(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
+        >>> drop_duplicate_targets(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
         ('clip_rr', 'blip2_rr', 'mean_rr', 'flux_rating')
     """
     targets = sort_targets(names)
@@ -167,7 +167,7 @@ def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
-def exact_mean(parts: Sequence[Any]) -> Any:
+def average_exactly(parts: Sequence[Any]) -> Any:
     """Return the mean of some columns, rounded to 12 digits: equal means rank as ties.
 
     Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
@@ -176,7 +176,7 @@ def exact_mean(parts: Sequence[Any]) -> Any:
     A row is NaN if a part of it is.
 
     Example:
-        >>> exact_mean([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
+        >>> average_exactly([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
     return np.round(np.mean(parts, axis=0), _MEAN_DIGITS)
@@ -251,11 +251,11 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     model = described.get("model") if isinstance(described.get("model"), str) else None
     if model is None and measure and ends and before != MEAN:
         model = before
-    limits = _limits(described.get("limits")) or (measure.limits if measure else None)
+    limits = _parse_limits(described.get("limits")) or (measure.limits if measure else None)
     return Target(name, model, limits)
 
 
-def _limits(limits: Any) -> tuple[float, float] | None:
+def _parse_limits(limits: Any) -> tuple[float, float] | None:
     try:
         low, high = (float(limit) for limit in limits)
     except (TypeError, ValueError):
@@ -263,7 +263,7 @@ def _limits(limits: Any) -> tuple[float, float] | None:
     return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
 
 
-def readable_model(name: str, target: Target | None = None) -> str:
+def format_model(name: str, target: Target | None = None) -> str:
     """Return the model that a target is about as people write it; `mean` for that over the models.
 
     Args:
@@ -271,7 +271,7 @@ def readable_model(name: str, target: Target | None = None) -> str:
         target: What the dataset states of it; by default derived from the name.
 
     Example:
-        >>> [readable_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
+        >>> [format_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
         ['BLIP-2', 'flux', 'mean', 'price']
     """
     if is_mean(name):
@@ -280,7 +280,7 @@ def readable_model(name: str, target: Target | None = None) -> str:
     return _WRITTEN.get(model, model) if model else name.replace("_", " ")
 
 
-def readable_name(name: str, target: Target | None = None) -> str:
+def format_target(name: str, target: Target | None = None) -> str:
     """Return what a target is called in a text.
 
     Args:
@@ -288,10 +288,10 @@ def readable_name(name: str, target: Target | None = None) -> str:
         target: What the dataset states of it; by default derived from the name.
 
     Example:
-        >>> [readable_name(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
+        >>> [format_target(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
         ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
     """
-    measure, model = get_measure(name), readable_model(name, target)
+    measure, model = get_measure(name), format_model(name, target)
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
@@ -299,7 +299,7 @@ def readable_name(name: str, target: Target | None = None) -> str:
     return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
 
 
-def readable_words(name: str, target: Target | None = None) -> str:
+def explain_target(name: str, target: Target | None = None) -> str:
     """Return what a target is, in words for people who do not know its name.
 
     Args:
@@ -307,12 +307,12 @@ def readable_words(name: str, target: Target | None = None) -> str:
         target: What the dataset states of it; by default derived from the name.
 
     Example:
-        >>> readable_words("mean_p10")
+        >>> explain_target("mean_p10")
         'share of relevant images in the top 10, mean over models'
-        >>> readable_words("glide_hbpp")
+        >>> explain_target("glide_hbpp")
         'human rating (-1 to 2) of images by GLIDE'
     """
-    measure, model = get_measure(name), readable_model(name, target)
+    measure, model = get_measure(name), format_model(name, target)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about

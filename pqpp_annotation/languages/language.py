@@ -44,7 +44,7 @@ class Language:
         except (UnknownLocaleError, ValueError):
             raise AnnotationError(f"language: {code!r:.40} is none; write it like de") from None
         self.code = code
-        first, *others = [_catalogue(file) for file in files or ()] or [Translations()]
+        first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
         self._texts = first
         for other in others:
             self._texts.merge(other)
@@ -101,7 +101,7 @@ def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
     return languages[(negotiate_locale(ranked, list(languages), sep="-") or SOURCE).lower()]
 
 
-def _catalogue(file: Path) -> Translations:
+def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
     try:
         with file.open("rb") as source:

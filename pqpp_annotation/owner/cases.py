@@ -9,14 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.tables import (
-    Answer,
-    Assignment,
-    Event,
-    Item,
-    ItemImage,
-    Person,
-)
+from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads
 
 _MOST_ITEM = 2**62
@@ -46,8 +39,8 @@ def get_case(db: Transaction, item_id: int) -> Case:
         AnnotationError: The item does not exist.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> case = get_case(store, 1)
         >>> case.item.prompt, [len(said) for image, said in case.votes]
         ('a cat', [2])
@@ -86,8 +79,8 @@ def list_events(db: Transaction) -> list[dict[str, Any]]:
     `text`: what was agreed to, decided, written, or done with the answers.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> from pqpp_annotation.store.people import decide_on_person
         >>> decide_on_person(store, 1, "refuse", by="owner")
         >>> [(row["person"], row["what"], row["text"]) for row in list_events(store)]
@@ -117,8 +110,8 @@ def list_answers(
     other people to the same, control members first; `seconds` and `created`.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> [answer], pages = list_answers(store, 1, page=1, size=10)
         >>> answer["prompt"], len(answer["images"]), len(answer["others"]), pages
         ('a cat', 1, 1, 1)

@@ -21,8 +21,8 @@ def list_annotators(watch: StudyMonitor) -> Rows:
     """Give what is known of each person.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> [(row["annotator"], row["items"]) for row in list_annotators(StudyMonitor(store))]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
@@ -39,8 +39,8 @@ def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
     column its own. What looks like an e-mail address is left out.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> rows = list_payments(study, StudyMonitor(store).get_overview().dues)
         >>> [(row["annotator"], row["owed"]) for row in rows]
         [('ann', 0.0), ('bob', 0.0)]

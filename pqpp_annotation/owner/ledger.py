@@ -65,7 +65,7 @@ def read_records(db: Transaction) -> Records:
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
     values = [parse_cell(text) for text in texts]
     answers["value"] = [values[code] for code in codes]
-    answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
+    answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
     when = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
     given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
@@ -221,7 +221,7 @@ class PersonRow:
         return is_out and not (self.verdict or self.reopened)
 
 
-def describe_people(
+def list_people(
     db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
 ) -> list[PersonRow]:
     """Return a row for each person but the owners, in order of arrival.

@@ -17,23 +17,15 @@ from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
     Records,
-    describe_people,
     list_dues,
+    list_people,
     make_votes_table,
     read_records,
 )
-from pqpp_annotation.protocol.admission import Standings, build_options, judge_people
+from pqpp_annotation.protocol.admission import Standings, build_options, filter_people
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
-from pqpp_annotation.store.tables import (
-    Answer,
-    Assignment,
-    Event,
-    Item,
-    Leaver,
-    Person,
-    StudyRow,
-)
+from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, Leaver, Person, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 
@@ -216,8 +208,8 @@ class StudyMonitor:
     """Computes the state of a study, and reuses the last one until something changes.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> [(row.name, row.votes) for row in StudyMonitor(store).get_overview().people]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
@@ -242,7 +234,7 @@ class StudyMonitor:
             started = time.monotonic()
             if self._last is None or fresh or started >= self._next_look:
                 with self._store.reading() as db:
-                    key = _key(db)
+                    key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
                         self._last = overview(db, key)
                 ended = time.monotonic()
@@ -284,7 +276,7 @@ class StudyMonitor:
         return dues
 
 
-def _key(db: Transaction) -> str:
+def _get_change_key(db: Transaction) -> str:
     """Return what is another after every change that the owner sees, and every ten minutes."""
     tables = (Answer, Event, Person, Item, Assignment)
     states = select(Assignment.state, func.count()).group_by(Assignment.state)
@@ -306,9 +298,9 @@ def overview(db: Transaction, key: str) -> Overview:
 
     now, records = db.now(), read_records(db)
     table, votes = make_votes_table(db, records)
-    standings = judge_people(table, build_options(db.study), get_verdicts(db))
-    people = describe_people(db, records, standings, votes)
-    progress, dues = _progress(db, records, people), list_dues(db, people)
+    standings = filter_people(table, build_options(db.study), get_verdicts(db))
+    people = list_people(db, records, standings, votes)
+    progress, dues = _get_progress(db, records, people), list_dues(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
@@ -322,12 +314,12 @@ def overview(db: Transaction, key: str) -> Overview:
         people=people,
         dues=dues,
         disputes=rank_disputes(standings, votes),
-        pace=_pace(records, people, progress, now),
-        money=_money(db.study, people, dues, progress),
+        pace=_get_pace(records, people, progress, now),
+        money=_get_money(db.study, people, dues, progress),
     )
 
 
-def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
+def _get_progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
     places, items = db.study.people_per_item, count_items(db)
     done = records.assignments
     done = done[(done["state"] == "done") & (done["purpose"] == "work")]
@@ -341,7 +333,7 @@ def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> Stu
     return StudyProgress(*counts, items.control)
 
 
-def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
+def _get_pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
     given = records.assignments
     workers = [row.id for row in people if row.role == "annotator"]
     counts = (given["state"] == "done") & (given["purpose"] == "work")
@@ -354,7 +346,7 @@ def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, no
     return Pace(per_day, max(0, progress.places - progress.filled) / per_day)
 
 
-def _money(
+def _get_money(
     study: Study, people: list[PersonRow], dues: list[Due], progress: StudyProgress
 ) -> Money | None:
     rule = study.payment

@@ -19,7 +19,7 @@ from pqpp_annotation.store.access import get_links, get_server_url, make_links, 
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
-from pqpp_annotation.web.site import Here, PageRequest, from_own_page
+from pqpp_annotation.web.site import Here, PageRequest, require_form_token
 
 _A_PAGE = 50
 FormText = Annotated[str, Form()]
@@ -32,7 +32,7 @@ def require_owner(visit: Here) -> None:
 
 
 pages = APIRouter(prefix="/owner", dependencies=[Depends(require_owner)])
-forms = APIRouter(dependencies=[Depends(from_own_page)])
+forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("")
@@ -101,7 +101,7 @@ def case_page(visit: Here, item: int) -> Response:
 
 
 @pages.get("/images/{sha256}")
-def image_of_item(
+def send_owner_image(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """Send an image as people see it; it is found by its hash, never by a path from the request."""
@@ -143,7 +143,7 @@ def decide_on(
 
 
 @forms.post("/message")
-def say_to_all(visit: Here, message: FormText = "") -> Response:
+def message_everybody(visit: Here, message: FormText = "") -> Response:
     """Send a message to all annotators."""
     people.send_message(visit.store, message)
     visit.site.watch.get_overview(fresh=True)

@@ -47,7 +47,7 @@ class Words:
             (only,) = value.values()
             if isinstance(only, str):
                 return only.capitalize()
-            label = self._kind.label(value)
+            label = self._kind.get_label(value)
             if label is not None:
                 return self.label(label)
         return json.dumps(value, ensure_ascii=False)

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from pqpp_annotation.store.people import keep_first_outside
+from pqpp_annotation.store.people import save_outside_ids
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store
 
@@ -56,7 +56,7 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
         name = CODE if way == "complete" else f"{way}_{CODE}"
         code = person.outside.get(name)
         # Two pages may ask at once; what the person is shown is what is paid by.
-        code = code or keep_first_outside(store, person.id, name, secrets.token_hex(5).upper())
+        code = code or save_outside_ids(store, person.id, name, secrets.token_hex(5).upper())
     return Finish(code or None, fill_address(rule.url, {**person.outside, "code": code or ""}))
 
 

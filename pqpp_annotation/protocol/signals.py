@@ -85,22 +85,22 @@ def find_careless(
     names = votes["annotator"].unique().tolist()
     people, of_prompt = len(names), who * _MOST + prompt
     said: dict[str, np.ndarray] = {}
-    if first := kind.marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
-        marks = [kind.marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
+    if first := kind.get_marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
+        marks = [kind.get_marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
         for name in first:
             columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
             said[name] = np.array(columns, float).reshape(-1, len(marks)).T
     said = said or {"label": votes[["label"]].to_numpy(float)}
     main = next(iter(said.values()))
     bets = [
-        (reason, _HABITS, _winnings(of_prompt[rows], sign, bound, people))
-        for reason, rows, sign, bound in _habits(votes, who, kind, main, fastest_seconds)
+        (reason, _HABITS, _score_habit(of_prompt[rows], sign, bound, people))
+        for reason, rows, sign, bound in _find_habits(votes, who, kind, main, fastest_seconds)
     ]
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, values in said.items():
         row, place = np.nonzero(values == values)
         about = unit[row] * values.shape[1] + place
-        found[name] = _by_likelihood(who[row], about, of_prompt[row], values[row, place], people)
+        found[name] = _weigh_votes(who[row], about, of_prompt[row], values[row, place], people)
     if len(found) > 1:
         cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
         found["all"] = cells, likelier
@@ -117,7 +117,7 @@ def find_careless(
     return {names[place]: bets[best[place]][0] for place in careless}
 
 
-def _winnings(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int) -> np.ndarray:
+def _score_habit(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int) -> np.ndarray:
     """Return what bets on each person's habit have won: float64 (stakes, people), logarithms.
 
     The votes on a prompt, which may err together, count by their mean.
@@ -131,7 +131,7 @@ def _winnings(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int
     return np.array([np.bincount(cell // _MOST, bet, people) for bet in beyond])
 
 
-def _by_likelihood(
+def _weigh_votes(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return of each vote the cell, and how much likelier chance makes it, as a logarithm.
@@ -180,7 +180,7 @@ def _by_likelihood(
     return cell, -np.log(least * expected / chance + 1 - least)
 
 
-def _habits(
+def _find_habits(
     votes: pandas.DataFrame,
     who: np.ndarray,
     kind: TaskKind,

@@ -178,7 +178,7 @@ def get_server_url(db: Transaction) -> str:
 
 
 @writes
-def keep_url(db: Transaction, url: str) -> None:
+def save_server_url(db: Transaction, url: str) -> None:
     """Save the server's public address, for links."""
     db.execute(update(StudyRow).values(url=url.rstrip("/")))
 
@@ -262,8 +262,8 @@ class Limit:
     An attempt is counted before it is made, so that many at once are not all let in.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study()
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study()
         >>> store.clock = lambda: 0
         >>> limit = Limit(store, "links", count=2, seconds=60)
         >>> limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")

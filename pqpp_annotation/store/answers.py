@@ -54,7 +54,7 @@ def save_answer(
     value: Mapping[str, Any],
     client_id: str,
     seconds: float = 0.0,
-    of_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
+    read_from_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
 ) -> SavedAnswer:
     """Keep an answer; when this returns, it is on the disk.
 
@@ -66,7 +66,7 @@ def save_answer(
         value: As the kind's schema says.
         client_id: Made by the browser, one for each answer: the same one again changes nothing.
         seconds: Active time on it.
-        of_page: Converts image and value of the item, if a page has other names for them.
+        read_from_page: Converts image and value of the item, if a page has other names for them.
 
     Raises:
         AnnotationError: The value does not fit, others have done the item meanwhile, it was not
@@ -80,10 +80,10 @@ def save_answer(
             raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_item(db, assignment)
-    if assignment.state == "done" and work.is_told(db.study, shown.purpose):
+    if assignment.state == "done" and work.shows_right_answer(db.study, shown.purpose):
         raise AnnotationError("this item is answered once; its right answer was shown", 409)
-    if of_page is not None:
-        image_id, value = of_page(shown)
+    if read_from_page is not None:
+        image_id, value = read_from_page(shown)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
@@ -91,7 +91,7 @@ def save_answer(
     kind.check(value, shown, db.study.task)
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state != "done" and not is_held and shown.purpose == "work":
-        db.be_alone()  # the place that ended by time or by a skip is taken again, if it is there
+        db.lock_alone()  # the place that ended by time or by a skip is taken again, if it is there
         if not work.is_free(db, person, assignment):
             raise AnnotationError(
                 "the time for this item was over and others have done it meanwhile; "

@@ -64,7 +64,7 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
 
 
 @writes
-def keep_copy(db: Transaction, image: CheckedImage) -> None:
+def save_copy(db: Transaction, image: CheckedImage) -> None:
     """Save what is known about an existing copy of an image."""
     of_copy = asdict(image) | {"location": Asset.location}  # the file is where it was
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))

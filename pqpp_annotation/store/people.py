@@ -92,7 +92,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def keep_first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
+def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> str:
     """Keep a value under a name that has none yet, and return the one that is kept."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
@@ -252,7 +252,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
     for name, item, expected, image, value in db.execute(
         query.where(Item.purpose == "check", Answer.current)
     ):
-        if not db.study.kind.agrees(value, expected[image or ""]):
+        if not db.study.kind.is_right(value, expected[image or ""]):
             wrong[name].add(item)
     return {
         name: Reason("gives wrong answers to %(count)s items of known answer", count=len(items))
@@ -262,7 +262,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
 
 
 @writes
-def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
+def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
     """Save a person's answers to the survey, in the order of its questions; once.
 
     Raises:

@@ -77,7 +77,7 @@ class Transaction(orm.Session):
         """Return the time by the store's clock."""
         return self.store.clock()
 
-    def be_alone(self) -> None:
+    def lock_alone(self) -> None:
         """Wait until all other transactions that called this have ended."""
         if not self.store.is_sqlite:
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
@@ -148,7 +148,7 @@ class Store:
             db.begin(),
         ):
             if alone:
-                db.be_alone()
+                db.lock_alone()
             yield db
 
     @contextlib.contextmanager

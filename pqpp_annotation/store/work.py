@@ -122,7 +122,7 @@ def build_item(db: Transaction, assignment: Row) -> ShownItem:
 def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
     """Return an item's images by id, and its further images by hash."""
     item, images = get_content(db, item_id)
-    others = db.study.kind.other_images(item.detail)
+    others = db.study.kind.list_linked_images(item.detail)
     return images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
@@ -175,31 +175,31 @@ def get_training(db: Transaction, person_id: int) -> TrainingState:
     """Return a person's progress in the training round; control members and owners have none."""
     person = get_person(db, person_id)
     there = len(db.order(person_id, "training"))
-    total = _items_of_try(db, there)
+    total = _count_try_items(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
-    items = items_of_try(db, person)
+    items = get_try_items(db, person)
     done = [row for row in db.run(_TRAINING, person=person_id) if row.state == "done"]
     done = [row for row in done if row.item_id in items]
-    right = sum(_feedback_on(db, row)[0] for row in done)
+    right = sum(_get_feedback(db, row)[0] for row in done)
     return TrainingState(len(done), total, right, tries_left, False)
 
 
-def items_of_try(db: Transaction, person: Person) -> Sequence[int]:
+def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
     """Return the items of the try that a person is at; no two tries share one."""
     order = db.order(person.id, "training")
-    total = _items_of_try(db, len(order))
+    total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
 
 
-def _items_of_try(db: Transaction, there: int) -> int:
+def _count_try_items(db: Transaction, there: int) -> int:
     rules = db.study.training
     return min(there, rules.items or max(1, there // rules.tries))
 
 
-def is_told(study: Study, purpose: str) -> bool:
+def shows_right_answer(study: Study, purpose: str) -> bool:
     """Return whether people see the right answer to items of a purpose."""
     return purpose == "training" or (purpose == "check" and study.checks.feedback)
 
@@ -214,17 +214,17 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
     Raises:
         AnnotationError: It is another's, no training item, or not answered yet.
     """
-    return _feedback_on(db, get_assignment(db, person_id, assignment_id))
+    return _get_feedback(db, get_assignment(db, person_id, assignment_id))
 
 
-def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
+def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
-    if not is_told(db.study, item.purpose) or assignment.state != "done":
+    if not shows_right_answer(db.study, item.purpose) or assignment.state != "done":
         raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
-    given, agrees = get_answers(db, assignment.id), db.study.kind.agrees
+    given, agrees = get_answers(db, assignment.id), db.study.kind.is_right
     is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
     return is_right, expected
 
@@ -338,7 +338,7 @@ class NextStep:
 
 
 @writes_alone
-def next_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
+def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
     """Return what a person does next, reserved for the person.
 
     Training items are first, then the work with its control items. An open item is returned before
@@ -348,7 +348,7 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
         after: An assignment: get the one after it, so that a page can fetch ahead.
 
     Returns:
-        None if nothing more is available, which `next_step` explains, or the person has the most
+        None if nothing more is available, see `get_next_step`, or the person has the most
         open items allowed.
 
     Raises:
@@ -358,10 +358,10 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
     training = end_try(db, person, db.now())
     assignment = None
     if training.is_passed and person.stopped is None:
-        assignment = _next_work(db, person, after)
+        assignment = _reserve_work(db, person, after)
     elif training.tries_left and person.stopped is None:
         given = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
-        left = (n for n in items_of_try(db, person) if n not in given or given[n].state != "done")
+        left = (n for n in get_try_items(db, person) if n not in given or given[n].state != "done")
         if (item_id := next(left, None)) is not None:
             assignment = given.get(item_id) or _reserve(db, person_id, item_id)
     return None if assignment is None else build_item(db, assignment)
@@ -418,13 +418,13 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
     left_for_me = left.get(person.role, items.work - items.finished - work)
     if person.stopped is not None or _is_over(db, person):
         left_for_me = 0
-    elif (most := _most_items(db, person)) is not None:
+    elif (most := _get_item_limit(db, person)) is not None:
         left_for_me = min(left_for_me, max(0, most - done))
     return PersonProgress(done, skipped, left_for_me, items.finished, items.work)
 
 
 @reads
-def next_step(db: Transaction, person_id: int) -> NextStep:
+def get_next_step(db: Transaction, person_id: int) -> NextStep:
     """Return whether a person gets another item, or why not; reserves nothing."""
     person, now = get_person(db, person_id), db.now()
     training = get_training(db, person_id)
@@ -433,14 +433,14 @@ def next_step(db: Transaction, person_id: int) -> NextStep:
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
-    is_over = _is_over(db, person) or finished >= (_most_items(db, person) or finished + 1)
+    is_over = _is_over(db, person) or finished >= (_get_item_limit(db, person) or finished + 1)
     if finished and is_over:
         return NextStep("complete")
     if held or not training.is_passed:
         return NextStep("work")
     if db.run(_PAUSED).scalar() is not None:
         return NextStep("paused")
-    if _choose(db, person) is not None:
+    if _choose_item(db, person) is not None:
         return NextStep("work")
     if person.role == "annotator":
         about = {"person": person_id, "places": db.study.people_per_item, "now": now}
@@ -449,7 +449,7 @@ def next_step(db: Transaction, person_id: int) -> NextStep:
     return NextStep("complete" if finished else "quota_full")
 
 
-def _most_items(db: Transaction, person: Person) -> int | None:
+def _get_item_limit(db: Transaction, person: Person) -> int | None:
     """Return how many items a person's sitting has; None if it has no bound."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
@@ -463,7 +463,7 @@ def _is_over(db: Transaction, person: Person) -> bool:
     return began is not None and db.now() - began >= minutes * MINUTE
 
 
-def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None:
+def _reserve_work(db: Transaction, person: Person, after: int | None) -> Row | None:
     behind = -1 if after is None else get_assignment(db, person.id, after).position
     if _is_over(db, person):
         db.run(_ENDED, person=person.id)
@@ -482,18 +482,18 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
         change_assignment(db, assignment.id, state="expired")
     if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
         return None
-    item_id = _choose(db, person)
+    item_id = _choose_item(db, person)
     return None if item_id is None else _reserve(db, person.id, item_id)
 
 
-def _choose(db: Transaction, person: Person) -> int | None:
+def _choose_item(db: Transaction, person: Person) -> int | None:
     """Return the item that a person is given next, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":
         return _find_unseen(db, person, "control")
     place = db.run(_PLACE, person=person.id).scalar_one()
-    most = _most_items(db, person)
+    most = _get_item_limit(db, person)
     if most is not None and place >= most:
         return None
     if person.role == "trial":

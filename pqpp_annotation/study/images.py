@@ -81,7 +81,7 @@ def make_blind_copy(
     if size[0] * size[1] > MOST_PIXELS:
         return f"it has {size[0] * size[1]:,} pixels; {MOST_PIXELS:,} are allowed"
     try:
-        image = _in_srgb(open_image(content), content)  # whole: a truncated one has a whole header
+        image = _to_srgb(open_image(content), content)  # whole: a truncated one has a whole header
     except FileError as error:
         return f"it is damaged ({str(error)[:120]})"
     frame = [0.0, 0.0, 1.0, 1.0]
@@ -111,7 +111,7 @@ def make_blind_copy(
     return CheckedImage(location=location, **found), copy
 
 
-def _in_srgb(image: Image, content: bytes) -> Image:
+def _to_srgb(image: Image, content: bytes) -> Image:
     """Return an image in sRGB, by the numbers of its profile or else of PNG's gAMA.
 
     If nothing can be made of its profile, and where it changes no colour by more than one level,
@@ -191,7 +191,7 @@ class Copies:
             self._new.append(shown)
             write_whole(path, content)
 
-    def take_back(self) -> None:
+    def remove_new(self) -> None:
         """Remove what was written since this was made, and folders that are empty then."""
         for shown in self._new:
             self.get_path(shown).unlink(missing_ok=True)
@@ -246,7 +246,7 @@ def check_images(
             raise AnnotationError(f"{said}{more}: correct the table or the folder")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
-        copies.take_back()
+        copies.remove_new()
         raise
 
 

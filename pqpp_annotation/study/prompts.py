@@ -118,9 +118,9 @@ def read_items(
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
         for own in by_prompt.values():
-            for part, group in enumerate(study.kind.group(own, study.task)):
-                detail = study.kind.detail(group, by_prompt, sha256_of)
-                items.append(_item(study, group, part, detail, sha256_of, where))
+            for part, group in enumerate(study.kind.to_items(own, study.task)):
+                detail = study.kind.make_detail(group, by_prompt, sha256_of)
+                items.append(_make_item(study, group, part, detail, sha256_of, where))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
 
 
@@ -177,7 +177,7 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
     return rows
 
 
-def _item(
+def _make_item(
     study: Study,
     rows: Sequence[_Row],
     part: int,
@@ -256,9 +256,9 @@ def make_study(
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> from pqpp_annotation.store.people import add_person
-        >>> from pqpp_annotation.store.work import next_item
+        >>> from pqpp_annotation.store.work import reserve_item
         >>> store = open_store(study)
-        >>> shown = next_item(store, add_person(store, "ann").id)
+        >>> shown = reserve_item(store, add_person(store, "ann").id)
         >>> shown.prompt, [(image.width, image.height) for image in shown.images]
         ('a cat', [(768, 768)])
         >>> store.close()

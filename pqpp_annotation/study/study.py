@@ -194,7 +194,7 @@ class Study(Options):
     @cached_property
     def kind(self) -> TaskKind:
         """The kind of task, as its settings make it."""
-        return get_task_kind(self.kind_name).variant(self.task)
+        return get_task_kind(self.kind_name).with_settings(self.task)
 
     @property
     def root(self) -> Path:

@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import get_session_item
-from pqpp_annotation.store.items import keep_copy
+from pqpp_annotation.store.items import save_copy
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import get_images
 from pqpp_annotation.study.images import CheckedImage, copy_image
@@ -72,5 +72,5 @@ def _restore(visit: Here, image: Asset) -> tuple[bytes, str]:
     if isinstance(copy, str):
         LOG.error("%s: %s", path, copy)
         raise HTTPException(404, "This image was lost or changed.")
-    keep_copy(visit.store, copy)
+    save_copy(visit.store, copy)
     return visit.site.copies.read(copy.shown) or b"", copy.media_type

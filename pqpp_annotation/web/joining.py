@@ -11,7 +11,7 @@ from pqpp_annotation.protocol.completion import get_finish
 from pqpp_annotation.store.access import Limit, check_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Invitation, Person
-from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
+from pqpp_annotation.web.site import Here, refuse_unencrypted, require_form_token
 
 Outside = Annotated[str, Field(default="", max_length=100)]
 
@@ -39,8 +39,8 @@ class JoinForm(RecruiterIds):
     agree: bool = False
 
 
-pages = APIRouter(dependencies=[Depends(refuse_plain)])
-forms = APIRouter(dependencies=[Depends(from_own_page)])
+pages = APIRouter(dependencies=[Depends(refuse_unencrypted)])
+forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 def _get_link(visit: Here, token: str) -> Invitation:

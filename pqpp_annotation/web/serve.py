@@ -26,7 +26,7 @@ from uvicorn.supervisors import Multiprocess
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
-from pqpp_annotation.store.access import get_links, get_server_url, keep_url
+from pqpp_annotation.store.access import get_links, get_server_url, save_server_url
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
@@ -173,7 +173,7 @@ def serve(
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:
-        held.enter_context(_ending_quietly())
+        held.enter_context(_end_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
         if workers > 1 and store.is_sqlite:
             raise AnnotationError("--workers: SQLite has one process; use PostgreSQL, or one")
@@ -195,7 +195,7 @@ def serve(
         config = uvicorn.Config(
             create_app(store, secret=secret, **about)
             if workers == 1
-            else f"{__name__}:app_of_worker",
+            else f"{__name__}:create_worker_app",
             factory=workers > 1,
             workers=workers,
             ssl_certfile=certificate,
@@ -214,7 +214,7 @@ def serve(
         before = get_server_url(store)
         known = urlsplit(before).hostname
         if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
-            keep_url(store, url or address)
+            save_server_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):
             sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
@@ -229,7 +229,7 @@ def serve(
             Multiprocess(config, **more).run()
 
 
-def app_of_worker() -> Any:
+def create_worker_app() -> Any:
     """Return the application of one of several processes, with the settings of the first one."""
     about = parse_json(os.environ[_WORKER])
     path = Path(about.pop("path"))
@@ -239,7 +239,7 @@ def app_of_worker() -> Any:
 
 
 @contextlib.contextmanager
-def _ending_quietly() -> Iterator[None]:
+def _end_quietly() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM be the normal way to stop, after which all that is open is closed."""
     in_main = threading.current_thread() is threading.main_thread()
     # The server finishes what it has begun, then hands the signal on to what stood here.

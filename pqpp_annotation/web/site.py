@@ -200,12 +200,12 @@ async def _visit(request: Request) -> PageRequest:
 Here = Annotated[PageRequest, Depends(_visit)]
 
 
-def from_own_page(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
+def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
     """Refuse a form without the session's token."""
     visit.check_csrf(csrf)
 
 
-def refuse_plain(visit: Here) -> None:
+def refuse_unencrypted(visit: Here) -> None:
     """Refuse unencrypted requests over a network, for which a browser would keep no session.
 
     Raises:

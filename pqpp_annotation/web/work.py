@@ -12,10 +12,10 @@ from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import get_message_to_all, get_survey, keep_survey
+from pqpp_annotation.store.people import get_message_to_all, get_survey, save_survey
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.web.site import Here, from_own_page
+from pqpp_annotation.web.site import Here, require_form_token
 
 LONGEST = 3600.0
 """Seconds on one answer; more is a clock that was put forward."""
@@ -59,8 +59,8 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
-        "who": _who(person),
-        "task": None if shown is None else TaskPage(visit, person, shown).for_page(),
+        "who": _get_browser_name(person),
+        "task": None if shown is None else TaskPage(visit, person, shown).to_page_data(),
         "progress": asdict(work.get_progress(db, person.id)),
         "training": asdict(work.get_training(db, person.id)),
     }
@@ -69,20 +69,20 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
 @pages.get("/api/session")
 def session(visit: Here) -> dict[str, str]:
     """Tell a page that was open when its person signed in again the new token."""
-    return {"who": _who(visit.worker()), "csrf": visit.csrf}
+    return {"who": _get_browser_name(visit.worker()), "csrf": visit.csrf}
 
 
 @pages.post("/api/next")
-def next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
+def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
     """Reserve and return the next item, or the one after an assignment."""
     with visit.store.writing(alone=True) as db:
         person = visit.sender(db)
-        state = _state(visit, db, person, work.next_item(db, person.id, after=after))
+        state = _state(visit, db, person, work.reserve_item(db, person.id, after=after))
     return JSONResponse(state)
 
 
 @pages.get("/api/tasks/{assignment}")
-def earlier_task(visit: Here, assignment: int) -> Response:
+def get_earlier_task(visit: Here, assignment: int) -> Response:
     """Return an item that was assigned to the person."""
     with visit.store.reading() as db:
         person = visit.worker(db)
@@ -90,7 +90,7 @@ def earlier_task(visit: Here, assignment: int) -> Response:
 
 
 @pages.get("/api/feedback/{assignment}")
-def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
+def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
     person = visit.worker()
     shown = work.get_item(visit.store, person.id, assignment)
@@ -106,24 +106,24 @@ def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
 
 
 @pages.post("/api/answers")
-def take_answer(visit: Here, sent: AnswerBody) -> Response:
+def receive_answer(visit: Here, sent: AnswerBody) -> Response:
     """Keep an answer."""
 
-    def of_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
+    def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
         task = TaskPage(visit, person, shown)
         return task.image_id(sent.image), task.to_stored(sent.value)
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
     with visit.store.writing() as db:
         person = visit.sender(db)
-        saved = save_answer(db, person.id, *about, of_page)
+        saved = save_answer(db, person.id, *about, read_from_page)
     if saved.is_complete:
         visit.site.watch.notice()
     return JSONResponse({"saved": True, "complete": saved.is_complete})
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
+def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Pass over an item."""
     with visit.store.writing() as db:
         work.skip_item(db, visit.sender(db).id, assignment)
@@ -131,7 +131,7 @@ def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict
 
 
 @pages.post("/api/report")
-def take_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
+def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
     """Keep that an item is not as it should be, for the owner."""
     with visit.store.writing() as db:
         work.report_item(db, visit.sender(db).id, assignment, text)
@@ -153,7 +153,7 @@ def thanks_page(visit: Here) -> Response:
     person = visit.worker()
     visit.site.watch.notice()
     progress = work.get_progress(visit.store, person.id)
-    way = work.next_step(visit.store, person.id)
+    way = work.get_next_step(visit.store, person.id)
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
@@ -162,14 +162,14 @@ def thanks_page(visit: Here) -> Response:
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
-@pages.post("/survey", dependencies=[Depends(from_own_page)])
-def take_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
+@pages.post("/survey", dependencies=[Depends(require_form_token)])
+def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
     """Save a person's answers to the survey."""
-    keep_survey(visit.store, visit.worker().id, answers)
+    save_survey(visit.store, visit.worker().id, answers)
     return visit.redirect("/thanks")
 
 
-def _who(person: Person) -> str:
+def _get_browser_name(person: Person) -> str:
     """Name a person to the browser, so that no answer is sent for another, in another study too."""
     return f"{person.id}-{person.created}"
 
@@ -195,7 +195,7 @@ class TaskPage:
     def _url(self, image: int | str) -> str:
         return f"{self._visit.root}/images/{self._shown.assignment}/{self._name(image)}"
 
-    def for_page(self) -> dict[str, Any]:
+    def to_page_data(self) -> dict[str, Any]:
         """Return the data of a kind's script, without models or the role of control items."""
         shown, study, names = self._shown, self._visit.study, self._names
         images = [
@@ -208,12 +208,12 @@ class TaskPage:
         return {
             "assignment": shown.assignment,
             "is_training": shown.purpose == "training",
-            "is_told": work.is_told(study, shown.purpose),
+            "is_told": work.shows_right_answer(study, shown.purpose),
             "prompt": shown.prompt,
             "images": images,
             "answers": self.answers(shown.answers),
-            "detail": self._kind.detail_for_page(shown.detail, self._url),
-            "settings": study.kind.settings_for_page(study.task, self._visit.language.gettext),
+            "detail": self._kind.get_page_detail(shown.detail, self._url),
+            "settings": study.kind.get_page_settings(study.task, self._visit.language.gettext),
         }
 
     def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def export(
             loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **own)
             for split, dataset in loaded.items():
                 path = beside / "data" / config
-                files[config, split] = write_split(path, split, _tables(dataset))
+                files[config, split] = write_split(path, split, _read_tables(dataset))
                 rows[config, split] = dataset.num_rows
                 releases[config] = str(dataset.info.version)
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
@@ -104,7 +104,7 @@ def export_card(
     )
 
 
-def _tables(dataset) -> Iterator[pa.Table]:
+def _read_tables(dataset) -> Iterator[pa.Table]:
     from datasets.table import embed_table_storage
 
     # The features travel in the schema's metadata; images are put into the files.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import distinct_targets, get_targets
+from pqpp_datasets.target_columns import drop_duplicate_targets, get_targets
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, parse_json
@@ -51,12 +51,12 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         check_output_folder(folder, inputs=inputs)
     except FileError as error:
         raise BenchmarkError(str(error)) from None
-    with atomic_folder(folder, check=_refuse_files_of_others) as new:
+    with atomic_folder(folder, check=_refuse_foreign_files) as new:
         yield new
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_list_files(new))), "utf-8")
 
 
-def _refuse_files_of_others(folder: Path) -> None:
+def _refuse_foreign_files(folder: Path) -> None:
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     others = _list_files(folder)
@@ -140,7 +140,7 @@ def write_tasks(
             if isinstance(feature, dict)
         }
         if "prompt" in features and (split != "train" or not others):
-            targets = distinct_targets(get_targets(features))
+            targets = drop_duplicate_targets(get_targets(features))
             tasks += [BenchmarkTask(config, split, target) for target in targets]
     if tasks:
         (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
@@ -197,12 +197,12 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         raise BenchmarkError(f"{folder}: its card names no licence; {remedy}")
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"
-    return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)
+    return push_files(files, repo_id, "dataset", _is_from_pqpp, message, list_name=MARK, **options)
 
 
 # A user's own files may be named like an export's, so what an older export left behind is known by
 # the list that each push leaves in the repository, under the name of our mark. A card is replaced,
 # never removed.
-def _is_ours(path: str) -> bool:
+def _is_from_pqpp(path: str) -> bool:
     depth = path.count("/")
     return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)

@@ -47,7 +47,7 @@ class Annotator:
         return float(np.mean(list(self.kappas.values()))) if self.kappas else None
 
 
-def judge_annotators(
+def filter_annotators(
     votes: Votes, agreements: Agreements | None, options: BuildOptions
 ) -> list[Annotator]:
     """Measure every annotator outside the control group, and say who is not admitted and why.
@@ -65,7 +65,7 @@ def judge_annotators(
         return []
     group = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
     size = len(votes.annotator_names)
-    shared, kappas = _agreement(votes)
+    shared, kappas = _compute_agreement(votes)
     regular = ~votes.control
     seen = regular & votes.reference
     counts, references, high = (
@@ -110,7 +110,7 @@ def judge_annotators(
     return annotators
 
 
-def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
+def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 

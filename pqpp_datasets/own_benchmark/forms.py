@@ -23,12 +23,7 @@ from pqpp_datasets.own_benchmark.formats import (
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, repeat_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import (
-    SCALES,
-    find_scale,
-    parse_labels,
-    to_key,
-)
+from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, parse_labels, to_key
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -199,18 +194,6 @@ def read_long(
                 f"{several} of {len(files)} occur in several files, each counted as one annotator"
             )
             table.notes.append(f"annotators: {note}; give different people different names")
-    if options.drop_annotators and kind != "runs":
-        dropped = options.drop_annotators
-        people = rows.get("annotator", pd.Series(dtype="category")).cat
-        there = [*map(fold_text, people.categories)]
-        if lost := [name for name in dropped if fold_text(name) not in there]:
-            fault = f"`drop_annotators` {', '.join(lost)}: no such annotator"
-            raise BenchmarkError(f"{table.name}: {fault}")
-        kept = ~pd.Series(there).isin([*map(fold_text, dropped)]).to_numpy()[people.codes]
-        left = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(dropped), 'annotator')}"
-        table.notes.append(f"{left} left out (`drop_annotators`)")
-        table.rows = rows = rows[kept].reset_index(drop=True)
-        rows["annotator"] = rows["annotator"].cat.remove_unused_categories()
     if kind == "judgments" and "image" not in rows:
         rows["image"] = repeat_text("", len(rows))
         note = "no column; all votes on a prompt and a model count as votes on one image"

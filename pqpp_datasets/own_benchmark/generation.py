@@ -30,7 +30,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     depths,
-    judge_annotators,
+    filter_annotators,
     select_trusted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -90,7 +90,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     from pqpp_metrics.functional import hbpp
 
     agreements = get_agreements(votes)
-    annotators = judge_annotators(votes, agreements, options)
+    annotators = filter_annotators(votes, agreements, options)
     counted = select_trusted_votes(votes, annotators, options.best)
     rule, scale, values = choose_aggregate(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values

@@ -64,7 +64,7 @@ def add_saved_images(
         if image_dir is not None:
             raise BenchmarkError(f"`image_dir`: {name} has no images; build it with pqpp build")
         return rows
-    kept = datasets.concatenate_datasets(list(load_own(source, SUBSET).values()))
+    kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
     pictures = _pictures(kept, name, image_dir)
@@ -108,7 +108,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
-def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
+def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -> Any:
     r"""Return what `datasets` reads of a folder as it is now, or of a repository.
 
     Args:
@@ -125,7 +125,7 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "train.csv").write_text("prompt\na red cat\n")
-        >>> load_own(str(folder), split="train")["prompt"][:]
+        >>> load_own_benchmark(str(folder), split="train")["prompt"][:]
         ['a red cat']
     """
     import datasets

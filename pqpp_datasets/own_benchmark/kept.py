@@ -89,7 +89,7 @@ def split_images(
         raise BenchmarkError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
     names = judged["image"].to_numpy()
     if images == "path":
-        names = np.array(_without_folders(list(names), image_dir), dtype=object)
+        names = np.array(_strip_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
@@ -136,7 +136,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown),),
+    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown),
     `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
     if it is known, `seconds`.
 
@@ -200,11 +200,11 @@ def _split_rows(
             for part in np.split(mine, range(step, len(mine), step))
         )
         if len(mine):
-            splits[split] = tables if root is None else _with_pictures(tables, root)
+            splits[split] = tables if root is None else _read_pictures(tables, root)
     return splits
 
 
-def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
+def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
     """Return names of files without the folders of somebody's machine, whatever its system."""
     # Paths are slow to make; of a million names, few begin so. Windows's are made by / too.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
@@ -220,7 +220,7 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
     return [relative.get(name, name) for name in names]
 
 
-def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
+def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
     """Put the pictures in the place of their names, in a column that is decoded when it is read."""
     from datasets import Features, Image
 

@@ -92,7 +92,6 @@ class BuildOptions:
         models: Columns with the votes on a model's image each. The file has a row a prompt.
         questions: Columns with the answers to one question each, which become targets of their own.
             Their labels are on one scale; a question follows the model's name.
-        drop_annotators: Whose votes are left out, by name. In capitals or not.
         model: Of all images, where no column says which made them.
         model_pattern: Finds the model in an image's name, like '^([^_]+)_'. It is a regular
             expression, of which its first group counts, or all that it matches.
@@ -127,7 +126,6 @@ class BuildOptions:
     annotators: Sequence[str] = ()
     models: Sequence[str] = ()
     questions: Sequence[str] = ()
-    drop_annotators: Sequence[str] = ()
     model: str | None = None
     model_pattern: str | None = None
     encoding: str = "utf-8"

@@ -176,11 +176,11 @@ def split_by_stratum(
     return split_of.tolist()
 
 
-def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
+def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
     """Return how `split_by_stratum` makes splits, as plain values for cards and files.
 
     Example:
-        >>> split_rule({"train": 0.8, "test": 0.2}, 0)["stratum"]
+        >>> describe_split({"train": 0.8, "test": 0.2}, 0)["stratum"]
         'source'
     """
     rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"

@@ -16,7 +16,7 @@ import pyarrow.parquet
 from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
-from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
+from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.kept import (
     split_preferences,
     split_votes,
 )
-from pqpp_datasets.own_benchmark.prompts import split_rule
+from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import explain
 from pqpp_files.figures import figures_text
@@ -143,7 +143,7 @@ def write_benchmark(
         BenchmarkError: As in `split_images`.
     """
     keeping = keeping or Extras()
-    people = [names for names, _ in built.flagged_people]
+    people = [names for names, _ in built.flagged_annotators]
     numbers = [keeping.get_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
@@ -157,7 +157,7 @@ def write_benchmark(
         "splits": rows,
         "targets": built.targets,
         "targets_told": [target.as_dict() for target in built.targets],
-        "split_rule": split_rule(built.options.fractions, built.options.seed),
+        "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
         "told": [*built.trust_lines, *_describe_flagged(built, keeping)],
         "generation": built.generation,
@@ -202,7 +202,7 @@ def write_benchmark(
 
 def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
     """Yield how many annotators are flagged, with their names in the report."""
-    for names, people in built.flagged_people:
+    for names, people in built.flagged_annotators:
         shown = dict(zip(names, keeping.show_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
@@ -225,7 +225,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     generation, preferences = built.generation, built.preferences
     # Without the options that say otherwise: these are for whoever builds.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
-    called, voters = (keeping.show_names(names) for names, _ in built.flagged_people)
+    called, voters = (keeping.show_names(names) for names, _ in built.flagged_annotators)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
@@ -251,7 +251,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         retrieval=built.retrieval,
         preferences=preferences,
         voters=flagged[:_ANNOTATORS_SHOWN],
-        histograms=[_histogram(built, target) for target in built.targets],
+        histograms=[_draw_histogram(built, target) for target in built.targets],
     )
 
 
@@ -264,7 +264,7 @@ def _annotators(
         return []
     names = [*called]
     renamed = replace(votes, annotator_names=names)
-    judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
+    judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _name_labels(generation, facts.label.tolist())
     rows = [
         {
@@ -291,7 +291,7 @@ def _name_labels(generation: Generation, values: Iterable[float]) -> list[str]:
     return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
 
 
-def _histogram(built: Outcome, target: Target) -> dict[str, Any]:
+def _draw_histogram(built: Outcome, target: Target) -> dict[str, Any]:
     column = pa.chunked_array([c for t in built.splits.values() for c in t[target.name].chunks])
     values = column.drop_null().to_numpy()
     counts, edges = np.histogram(values, bins=_BINS, range=target.limits)

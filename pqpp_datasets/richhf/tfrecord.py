@@ -44,7 +44,10 @@ def read_records(path: Path) -> Iterator[Record]:
     Raises:
         BenchmarkError: It is missing, empty, cut or damaged; names record and offset.
     """
-    with _map_file(path) as view:
+    require_file(path)
+    if not path.stat().st_size:
+        raise _bad_file(path, 0, 0, "the file is empty")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         number = offset = 0
         while offset < len(view):
             end = _find_end(path, view, number, offset)
@@ -53,14 +56,6 @@ def read_records(path: Path) -> Iterator[Record]:
                 raise _bad_file(path, number, offset, "the data do not match their checksum")
             yield Record(number, offset, data)
             number, offset = number + 1, end
-
-
-def _map_file(path: Path) -> mmap.mmap:
-    require_file(path)
-    if not path.stat().st_size:
-        raise _bad_file(path, 0, 0, "the file is empty")
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _find_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:

@@ -8,7 +8,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import TASK_KINDS
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import next_item, skip_item
+from pqpp_annotation.store.work import reserve_item, skip_item
 from pqpp_annotation.study import make_study, read_study
 from pqpp_annotation.study.study import parse_study
 
@@ -91,7 +91,7 @@ def test_control_items_are_drawn_by_the_seed(tmp_path):
         store = open_store(study)
         member = add_person(store, "m", "control").id
         prompts = set()
-        while shown := next_item(store, member):
+        while shown := reserve_item(store, member):
             prompts.add(shown.prompt)
             skip_item(store, member, shown.assignment)
         drawn.append(prompts)

@@ -36,17 +36,17 @@ class Preference(TaskKind):
         "tie": True,  # whether neither may be better
     }
 
-    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the choices, without a tie if the study has none."""
         return [{"choice": one} for one in ("b", "tie", "a") if one != "tie" or settings["tie"]]
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse a tie if the study has none."""
         super().check(value, item, settings)
-        if {"choice": value["choice"]} not in self.choices(settings):
+        if {"choice": value["choice"]} not in self.list_choices(settings):
             raise AnnotationError("value: choice is tie; this study has none", 409)
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Make an item of each two images of different models.
 
         Raises:
@@ -72,19 +72,19 @@ class Preference(TaskKind):
         """Turn the letters likewise."""
         return self.from_page(value, {name: image for image, name in names.items()})
 
-    def label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
         return _NUMBERS[value["choice"]]
 
     def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Parse a cell as a choice: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
-        allowed = sorted(one["choice"] for one in self.choices(settings))
+        allowed = sorted(one["choice"] for one in self.list_choices(settings))
         if choice not in allowed:
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
         return {"choice": choice}
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `preferences`, what `pqpp build --preferences` reads."""
         return {"preferences": to_preference_rows(votes)}
 

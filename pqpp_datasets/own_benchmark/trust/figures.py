@@ -65,7 +65,7 @@ class Agreement:
     is_shared: bool
 
     @property
-    def annotators_needed(self) -> int | None:
+    def count_needed_annotators(self) -> int | None:
         """The annotators per image that would reach `WANTED`; None if none would."""
         prompt, image, *people, rest = np.maximum(self.parts[0], 0.0)
         error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]

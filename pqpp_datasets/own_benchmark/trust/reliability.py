@@ -52,7 +52,7 @@ class Trust:
         sentence = f"The mean of {who} on a prompt has a reliability (ICC) of {interval}"
         sentence += f" over {units}"
         if value < WANTED:
-            needed = self.agreement.annotators_needed
+            needed = self.agreement.count_needed_annotators
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
             sentence += f"; {WANTED} needs {way}"
         if value < _NOISE:

@@ -184,7 +184,7 @@ def _read_choices(
             rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
     table.refuse("model_b", same, "as model_a; two models are compared")
-    scale = _scale_of_choices(table, options)
+    scale = _get_choice_scale(table, options)
     rows["choice"] = _without_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
     value = parse_labels(table, "choice", scale, options.blank)
@@ -223,7 +223,7 @@ def _read_choices(
     return rows, item, agreements
 
 
-def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
+def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
     """Return what stands for which choice; what its numbers say is noted."""
     missing = frozenset(map(to_key, options.missing))
     if options.labels:

@@ -192,7 +192,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
         labels = [label for label in used if to_key(label) not in {"", *marks}]
-        scale = _guess(table, labels)
+        scale = _guess_scale(table, labels)
         shown = ", ".join(sorted({label.strip() for label in labels})[:8])
         note = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
     if options.is_ready:  # means of labels are numbers between them
@@ -201,7 +201,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     return replace(scale, missing=scale.missing | marks)
 
 
-def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
+def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     """Guess the scale from the distinct labels, where only one is possible.
 
     A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
