@@ -59,7 +59,7 @@ class Simulated:
     role: str = "annotator"
     seconds: float = 4.0
 
-    def level(self, truth: float, levels: int, draw: random.Random) -> int:
+    def draw_label(self, truth: float, levels: int, draw: random.Random) -> int:
         """Return the label that the person gives.
 
         Args:
@@ -68,9 +68,9 @@ class Simulated:
             draw: The random generator.
 
         Example:
-            >>> Simulated("a", "constant").level(0.0, 4, random.Random(0))
+            >>> Simulated("a", "constant").draw_label(0.0, 4, random.Random(0))
             3
-            >>> Simulated("a", noise=0).level(0.3, 4, random.Random(0))
+            >>> Simulated("a", noise=0).draw_label(0.3, 4, random.Random(0))
             1
         """
         if self.manner == "random":
@@ -110,8 +110,8 @@ def simulate(
     """
     with store.reading() as db:
         photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
-    known = {**dict.fromkeys(photos, 1.0), **(truth or {})}
-    workers = [_rate_items(store, person, known, seed) for person in people]
+    truths = {**dict.fromkeys(photos, 1.0), **(truth or {})}
+    workers = [_rate_items(store, person, truths, seed) for person in people]
     for worker in workers:
         next(worker)  # all are there before the first answers
     saved = 0
@@ -145,10 +145,10 @@ def _rate_items(
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person
         for image_id, value in right.items():
-            said = labels[careful.level(value, len(labels), draw)]
+            answer = labels[careful.draw_label(value, len(labels), draw)]
             client_id = f"simulated-{person_id}-{shown.assignment}-{image_id or 0}"
             seconds = round(draw.lognormvariate(0, 0.4) * person.seconds, 1)
-            save_answer(store, person_id, shown.assignment, image_id, said, client_id, seconds)
+            save_answer(store, person_id, shown.assignment, image_id, answer, client_id, seconds)
         yield len(right)
 
 
@@ -168,34 +168,30 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AnnotationError(f"{folder} is not empty; name a new folder by --output")
-    with atomic_folder(folder, ()) as beside:
-        _make_study(beside, seed)
+    with atomic_folder(folder, ()) as new:
+        labels = _write_pictures(new, seed)
+        paths = (new / "study.yaml", new / "prompts.csv", new / "images")
+        store = open_store(make_study(*paths, **_STUDY, seed=seed))
+        with store.reading() as db:
+            rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
+        truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
+        # At each look some seconds pass, and after every twelve minutes of work a day.
+        ends, looks = store.clock(), itertools.count()
+        began = ends - 96 * _HOUR
+        store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
+        # Two members of the control group do all, and three people a part of it.
+        control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
+        simulate(store, control, truth, seed=seed)
+        people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
+        people.append(Simulated("random-clicker", "random", seconds=0.9))
+        simulate(store, people, truth, items=24, seed=seed)
+        add_person(store, "owner", "owner")
+        store.close()
     path = folder / "study.yaml"
     return path, open_store(read_study(path))
 
 
-def _make_study(folder: Path, seed: int) -> None:
-    """Make the study; two members of the control group do all, and three people a part of it."""
-    labels = _write_pictures(folder, seed)
-    paths = (folder / "study.yaml", folder / "prompts.csv", folder / "images")
-    store = open_store(make_study(*paths, **_STUDY, seed=seed))
-    with store.reading() as db:
-        rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
-    truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
-    # At each look some seconds pass, and after every twelve minutes of work a day.
-    ends, looks = store.clock(), itertools.count()
-    began = ends - 96 * _HOUR
-    store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
-    control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
-    simulate(store, control, truth, seed=seed)
-    people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
-    people.append(Simulated("random-clicker", "random", seconds=0.9))
-    simulate(store, people, truth, items=24, seed=seed)
-    add_person(store, "owner", "owner")
-    store.close()
-
-
-def demo(
+def serve_demo(
     folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
 ) -> None:
     """Create the demo's study, serve it until it is stopped, and open it in a browser.
@@ -261,8 +257,8 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     for number, purpose in enumerate(_PURPOSES):
         count, (color, other) = 1 + number % 5, draw.sample(_COLORS, 2)
         prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
-        own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
-        for index, (model, label) in enumerate(own.items()):
+        by_model = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
+        for index, (model, label) in enumerate(by_model.items()):
             name = f"{number:02}-{index}.png"
             asked = {color: count, other: 1}
             _draw_picture(folder / "images" / name, asked, label, draw)

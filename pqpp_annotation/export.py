@@ -82,15 +82,22 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            others = {"answers": _list_answers(db), "survey": _list_survey_answers(db)}
-            others["annotators"] = list_annotators(StudyMonitor(store))
+            said = select(Person.name, Event.detail).select_from(Event).join(Person)
+            said = said.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
+            survey = (
+                {"annotator": name, "question": question, "answer": answer}
+                for name, detail in db.execute(said)
+                for question, answer in detail.items()
+            )
+            people = list_annotators(StudyMonitor(store))
+            others = {"answers": _read_answers(db), "annotators": people, "survey": survey}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
-            people = {f"role_{role}": count for role, count in db.execute(roles)}
+            counts = {f"role_{role}": count for role, count in db.execute(roles)}
             events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
             modes = [detail["mode"] for detail in events]
-            people["withdrawn_and_deleted"] = modes.count("delete")
-            people["withdrawn_and_made_anonymous"] = modes.count("anonymous")
+            counts["withdrawn_and_deleted"] = modes.count("delete")
+            counts["withdrawn_and_made_anonymous"] = modes.count("anonymous")
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         facts = {
             "study": study.name,
@@ -100,7 +107,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "votes": len(votes),
             "votes_that_count": len(counted),
             "last_vote": max((vote.created for vote in votes), default=None),
-            "people": people | {"admitted": admitted},
+            "people": counts | {"admitted": admitted},
             "files": rows,
             "build": (command := _get_build_command(study, output, rows, bool(decided))),
         }
@@ -129,7 +136,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
     return counts
 
 
-def _list_answers(db: Transaction) -> Iterator[dict[str, Any]]:
+def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give every answer that was ever given, the oldest first, its value as JSON."""
     about = (Item.prompt_id, Item.part, Item.purpose, *_OF_IMAGE)
     who = (Person.name.label("annotator"), Person.role)
@@ -140,15 +147,6 @@ def _list_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     query = query.outerjoin(ItemImage, Answer.item_image_id == ItemImage.id)
     query = query.where(Person.role != "trial").order_by(Answer.id)
     return map(dict, db.connection().execute(query).mappings())
-
-
-def _list_survey_answers(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Give what people said at the end, a row for each question."""
-    query = select(Person.name, Event.detail).select_from(Event).join(Person).order_by(Event.id)
-    said = (Event.kind == "surveyed") & (Person.role != "trial")
-    for name, detail in db.execute(query.where(said)):
-        for question, answer in detail.items():
-            yield {"annotator": name, "question": question, "answer": answer}
 
 
 def _get_build_command(

@@ -212,7 +212,7 @@ def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> 
         yield from figures_text("table", [planned], [legend]).splitlines()
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
-    yield from built.preferences.lines() if built.preferences else ()
+    yield from built.preferences.describe_models() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"
     if "train" in built.splits and built.splits["train"].num_rows < FEWEST_PROMPTS:

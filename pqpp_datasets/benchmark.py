@@ -44,9 +44,9 @@ def make_file_finder(
     """
 
     def files(folder: Path | None, split: str) -> tuple[str, ...]:
-        known = [(p,) if isinstance(p, str) else p for p in patterns]
-        there = [[name for name in names if folder and (folder / name).exists()] for names in known]
-        names = ((*found, *all_names)[0] for found, all_names in zip(there, known, strict=True))
+        every = [(p,) if isinstance(p, str) else p for p in patterns]
+        there = [[name for name in names if folder and (folder / name).exists()] for names in every]
+        names = ((*found, *all_names)[0] for found, all_names in zip(there, every, strict=True))
         return tuple(name.format(split=split) for name in names)
 
     return files
@@ -62,8 +62,8 @@ def get_size_category(rows: int) -> str:
     if rows < 1000:
         return "n<1K"
     steps = ["1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"]
-    place = len(str(rows)) - 4
-    return f"{steps[place]}<n<{steps[place + 1]}" if place + 1 < len(steps) else "n>1T"
+    digits = len(str(rows)) - 4
+    return f"{steps[digits]}<n<{steps[digits + 1]}" if digits + 1 < len(steps) else "n>1T"
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ def load_entry(name: str, **code: Any) -> Benchmark:
     facts = dict(_read_facts()[name])
     facts = _read_facts().get(facts.pop("like", ""), {}) | facts
     facts.setdefault("splits", [*facts.get("rows", ())])
-    known = {key: as_tuple(value) for key, value in facts.items()}
-    return Benchmark(name=name, **known, **code)
+    entry = {key: as_tuple(value) for key, value in facts.items()}
+    return Benchmark(name=name, **entry, **code)
 
 
 @functools.cache

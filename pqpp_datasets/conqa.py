@@ -65,8 +65,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     queries, votes, rephrasings = map(read_form, paths, forms)
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
-            place = "is missing" if odd[0] in queries else "is not a query of seed.json"
-            raise bad_file(path, f"query {odd[0]} {place}")
+            fault = "is missing" if odd[0] in queries else "is not a query of seed.json"
+            raise bad_file(path, f"query {odd[0]} {fault}")
     rows = [
         {
             "query_id": int(key),

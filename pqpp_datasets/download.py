@@ -43,7 +43,7 @@ def download_release(
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(str(folder) + ".lock"):
         for path in paths:
-            source = release.file(path)
+            source = release.find_file(path)
             if source is None:
                 raise BenchmarkError(f"{path}: not a file of {release.folder} at {release.commit}")
             _fetch_file(release, source, folder, force)
@@ -82,6 +82,6 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
         if is_page:  # a login page of a network, which would be recorded as the file for good
             partial.unlink()
             raise BenchmarkError(f"{source.url}: got a web page, not the file; check the network")
-        known = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
-        write_whole(lock, f"{known}\n")
+        lock_text = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
+        write_whole(lock, f"{lock_text}\n")
     partial.replace(target)

@@ -79,8 +79,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of their directory."""
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
-    known = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
-    extras = {row.pop("prompt_id"): row for row in known}
+    variable_rows = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
+    extras = {row.pop("prompt_id"): row for row in variable_rows}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
             raise bad_file(variables, f"no row of the prompt {prompt_id}")
@@ -144,10 +144,10 @@ def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
 def _parse_cell(cell, kind: pa.DataType):
     """Return what a cell means: a list has commas between, a whole number may be as `2.0`."""
     if pa.types.is_list(kind):
-        parts = [part.strip() for part in (cell or "").split(",")]
+        items = [item.strip() for item in (cell or "").split(",")]
         if kind.value_type == pa.string():
-            return parts
-        return [int(part) for part in parts if part]
+            return items
+        return [int(item) for item in items if item]
     if pa.types.is_boolean(kind):
         return None if cell is None else cell == "True"
     if isinstance(cell, str) and pa.types.is_integer(kind):

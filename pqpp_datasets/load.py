@@ -69,8 +69,8 @@ def load_benchmark(
         return rows
     if not isinstance(rows, dict):
         return add_saved_images(rows, name, image_dir)
-    parts = {part: add_saved_images(prompts, name, image_dir) for part, prompts in rows.items()}
-    return datasets.DatasetDict(parts)
+    splits = {each: add_saved_images(prompts, name, image_dir) for each, prompts in rows.items()}
+    return datasets.DatasetDict(splits)
 
 
 def get_config(name: str, subset: str | None = None) -> str:
@@ -102,11 +102,11 @@ def _load(path: str, split: str | None, options: dict[str, Any]) -> Any:
         saved = datasets.load_from_disk(path)
     if split is None:
         return saved
-    known = list(saved) if isinstance(saved, dict) else []
-    parts = [part.strip() for part in split.split("+")]
-    if not set(parts) <= set(known):
-        raise BenchmarkError(f"split {split}: {path} has {', '.join(known) or 'no splits'}")
-    return datasets.concatenate_datasets([saved[part] for part in parts])
+    splits = list(saved) if isinstance(saved, dict) else []
+    wanted = [one.strip() for one in split.split("+")]
+    if not set(wanted) <= set(splits):
+        raise BenchmarkError(f"split {split}: {path} has {', '.join(splits) or 'no splits'}")
+    return datasets.concatenate_datasets([saved[one] for one in wanted])
 
 
 def list_benchmarks() -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.sources import HEAD_BYTES, release
+from pqpp_datasets.sources import HEAD_BYTES, get_release
 from pqpp_datasets.tables import bad_file
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
@@ -107,9 +107,9 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
     Raises:
         BenchmarkError: If a file is a truncated copy of the published one.
     """
-    published = release(benchmark.folders[0])
+    published = get_release(benchmark.folders[0])
     for path in sorted(_list_needed(benchmark, folder)):
-        source, file = published.file(path), folder / path
+        source, file = published.find_file(path), folder / path
         if not (source and source.sha256 and file.is_file()) or hash_file(file) == source.sha256:
             continue
         size = file.stat().st_size

@@ -237,13 +237,13 @@ def _read_task(
         rows["occurrence"] = rows.groupby([text, "source"]).cumcount()
         rows = rows.set_index([text, "source", "occurrence"])
         if tables:
-            known = tables[0]
-            theirs = known["caption_id"].reindex(rows.index)
+            first_table = tables[0]
+            theirs = first_table["caption_id"].reindex(rows.index)
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
-            odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
+            odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
                 raise bad_file(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
-            rows = rows.drop(columns="caption_id").reindex(known.index)
+            rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
 

@@ -79,11 +79,11 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     rows = []
     for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
-        known = {
+        rated = {
             name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
             for name, some in ratings.items()
         }
-        means = {f"{n}_rating": float(average_exactly(r)) if r else None for n, r in known.items()}
+        means = {f"{n}_rating": float(average_exactly(r)) if r else None for n, r in rated.items()}
         rows.append(
             {
                 "prompt_id": key,

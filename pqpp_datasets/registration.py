@@ -50,7 +50,7 @@ def patch(load_module: ModuleType) -> None:
                 remedy = 'choose a configuration, like "pqpp-v1.0", or a folder by data_dir='
                 raise BenchmarkError(f'load_dataset("pqpp") takes no {name}=; {remedy}')
         named = {"dataset_name": DATASET_NAME}
-        return load_module.DatasetModule(BUILDER_MODULE, data_version(), named)
+        return load_module.DatasetModule(BUILDER_MODULE, get_data_version(), named)
 
     dataset_module_factory._resolves_pqpp = True  # type: ignore[attr-defined]
     module: Any
@@ -60,7 +60,7 @@ def patch(load_module: ModuleType) -> None:
 
 
 @functools.cache
-def data_version() -> str:
+def get_data_version() -> str:
     """Return the cache key of everything that decides the rows: our code and the pinned sources.
 
     Of the code these are the parsers, what they read files by, and the functions of the metrics
@@ -68,7 +68,7 @@ def data_version() -> str:
     that a new release of the data or a corrected parser never meets rows of an older one.
 
     Example:
-        >>> len(data_version())
+        >>> len(get_data_version())
         64
     """
     from pqpp_files.hashes import hash_parts

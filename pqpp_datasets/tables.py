@@ -131,15 +131,15 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
-        known: dict[str, Any] = {}
+        parsed: dict[str, Any] = {}
         for row, cell in enumerate(table[name]):
             try:
-                known[cell] = known[cell] if cell in known else column.parse_cell(cell)
+                parsed[cell] = parsed[cell] if cell in parsed else column.parse_cell(cell)
             except ValueError:
                 faults.append((row, name))
                 break
         else:
-            values = map(known.__getitem__, table[name])
+            values = map(parsed.__getitem__, table[name])
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
@@ -194,7 +194,7 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     Raises:
         BenchmarkError: Names the file, the entry, and what is allowed.
     """
-    error = next(_validator(form).iter_errors(value), None)
+    error = next(_get_validator(form).iter_errors(value), None)
     if error is not None:
         where = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
@@ -203,7 +203,7 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
 
 
 @functools.cache
-def _validator(form: str) -> Any:
+def _get_validator(form: str) -> Any:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(read_json(Path(__file__).with_name("forms.schema.json"))[form])

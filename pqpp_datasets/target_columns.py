@@ -155,11 +155,11 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=sort_key))
 
 
-def drop_duplicate_targets(names: Iterable[str]) -> tuple[str, ...]:
+def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
     """Return targets as tables show them, without the mean over a single model: it is that model's.
 
     Example:
-        >>> drop_duplicate_targets(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
+        >>> drop_single_means(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
         ('clip_rr', 'blip2_rr', 'mean_rr', 'flux_rating')
     """
     targets = sort_targets(names)
@@ -167,7 +167,7 @@ def drop_duplicate_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
-def average_exactly(parts: Sequence[Any]) -> Any:
+def average_exactly(columns: Sequence[Any]) -> Any:
     """Return the mean of some columns, rounded to 12 digits: equal means rank as ties.
 
     Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
@@ -179,14 +179,14 @@ def average_exactly(parts: Sequence[Any]) -> Any:
         >>> average_exactly([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
-    return np.round(np.mean(parts, axis=0), _MEAN_DIGITS)
+    return np.round(np.mean(columns, axis=0), _MEAN_DIGITS)
 
 
-def model_slug(model: str) -> str:
+def make_model_slug(model: str) -> str:
     """Return a model's name as it is in the names of columns.
 
     Example:
-        >>> model_slug("mini-dalle"), model_slug("SD 1.5")
+        >>> make_model_slug("mini-dalle"), make_model_slug("SD 1.5")
         ('mini-dalle', 'sd-1.5')
     """
     return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-") or "model"
@@ -227,8 +227,8 @@ class Target:
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values, for cards and features."""
         limits = list(self.limits) if self.limits else None
-        known = {"name": self.name, "model": self.model, "measure": self.measure.name}
-        return {k: value for k, value in (known | {"limits": limits}).items() if value is not None}
+        facts = {"name": self.name, "model": self.model, "measure": self.measure.name}
+        return {k: value for k, value in (facts | {"limits": limits}).items() if value is not None}
 
 
 def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target:
@@ -346,7 +346,7 @@ def to_targets(
     taken = {MEAN: "the mean over the models"}
     targets = []
     for model in models:
-        slug = model_slug(model)
+        slug = make_model_slug(model)
         if slug in taken:
             both = f"the model {model!r:.60} and {taken[slug]:.70}"
             raise BenchmarkError(f"{both} would share the column {slug}_{measure}; rename one")

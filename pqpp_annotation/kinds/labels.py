@@ -306,8 +306,8 @@ def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         key = (vote.prompt_id, vote.prompt, vote.image)
         counts.setdefault(key, Counter())[_NAMES[vote.value["label"]]] += 1
     for (prompt_id, prompt, image), count in counts.items():
-        known = {name: count[name] for name in _NAMES.values()}
-        yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **known}
+        votes_by_label = {name: count[name] for name in _NAMES.values()}
+        yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **votes_by_label}
 
 
 def to_gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:

@@ -93,9 +93,9 @@ def list_events(db: Transaction) -> list[dict[str, Any]]:
     rows = []
     for event, name in db.execute(query.order_by(Event.created, Event.id)):
         when = datetime.datetime.fromtimestamp(event.created / 1000, datetime.UTC)
-        told = dict.fromkeys(("item", "by", "text"), "") | event.detail
-        told["text"] = told.pop("as", "") or told.pop("mode", "") or told["text"]
-        rows.append({"when": when.isoformat(), "person": name, "what": event.kind, **told})
+        detail = dict.fromkeys(("item", "by", "text"), "") | event.detail
+        detail["text"] = detail.pop("as", "") or detail.pop("mode", "") or detail["text"]
+        rows.append({"when": when.isoformat(), "person": name, "what": event.kind, **detail})
     return rows
 
 
@@ -117,10 +117,10 @@ def list_answers(
         ('a cat', 1, 1, 1)
         >>> store.close()
     """
-    own = (Assignment.person_id == person_id) & Answer.current
-    total = db.scalar(select(func.count()).select_from(Answer).join(Assignment).where(own)) or 0
+    is_own = (Assignment.person_id == person_id) & Answer.current
+    total = db.scalar(select(func.count()).select_from(Answer).join(Assignment).where(is_own)) or 0
     pages = max(1, -(-total // size))
-    query = select(Answer, Item).select_from(Answer).join(Assignment).join(Item).where(own)
+    query = select(Answer, Item).select_from(Answer).join(Assignment).join(Item).where(is_own)
     query = query.order_by(Answer.id.desc()).limit(size)
     rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
     items = {item.id for _, item in rows}

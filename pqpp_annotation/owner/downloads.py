@@ -28,8 +28,8 @@ def list_annotators(watch: StudyMonitor) -> Rows:
         >>> store.close()
     """
     for row in watch.get_overview().people:
-        known = {name: getattr(row, name) for name in _OF_PERSON}
-        yield {"annotator": row.name, **known, "active_hours": round(row.hours, 3)}
+        facts = {name: getattr(row, name) for name in _OF_PERSON}
+        yield {"annotator": row.name, **facts, "active_hours": round(row.hours, 3)}
 
 
 def list_payments(study: Study, dues: Sequence[Due]) -> Rows:

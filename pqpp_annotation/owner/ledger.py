@@ -68,10 +68,10 @@ def read_records(db: Transaction) -> Records:
     answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
     when = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
-    given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
+    assigned = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
-    given = given.join(Person).join(Item).where(Person.role != "trial")
-    assignments = _read_rows(db, given.order_by(Assignment.id), **types)
+    assigned = assigned.join(Person).join(Item).where(Person.role != "trial")
+    assignments = _read_rows(db, assigned.order_by(Assignment.id), **types)
     items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
     images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
     return Records(
@@ -232,26 +232,26 @@ def list_people(
     """
     study = db.study
     careless = find_careless(votes, study.kind, study.fastest_seconds) | find_failed_checks(db)
-    given: Any = records.assignments
-    given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
+    counts: Any = records.assignments
+    counts = counts[counts["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
     seconds = compute_active_seconds(records.answers, rule or Payment())
     of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
     judged = {judgement.name: judgement for judgement in standings.annotators}
-    told: dict[str, tuple[float, str]] = {}
+    flags: dict[str, tuple[float, str]] = {}
     if standings.votes is not None and (found := standings.agreements) is not None:
         facts = zip(found.agreement, found.reasons, strict=True)
-        told = dict(zip(standings.votes.annotator_names, facts, strict=True))
+        flags = dict(zip(standings.votes.annotator_names, facts, strict=True))
     rows = []
     judging = Person.role.not_in(("owner", "trial"))
     for person in db.scalars(select(Person).where(judging).order_by(Person.id)):
         annotator = judged.get(person.name)
-        state = _state(study, person, annotator)
+        state = _get_state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
         own_rule = None if state == "withdrawn" else rule
-        items = int(given.get((person.id, "done"), 0))
+        items = int(counts.get((person.id, "done"), 0))
         count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
-        agreement, flag = told.get(person.name, (np.nan, ""))
+        agreement, flag = flags.get(person.name, (np.nan, ""))
         rows.append(
             PersonRow(
                 **{name: getattr(person, name) for name in _KEPT},
@@ -264,7 +264,7 @@ def list_people(
                 is_proven=person.name in careless,
                 votes=int(count),
                 items=items,
-                skipped=int(given.get((person.id, "skipped"), 0)),
+                skipped=int(counts.get((person.id, "skipped"), 0)),
                 **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
@@ -275,7 +275,7 @@ def list_people(
     return rows
 
 
-def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
+def _get_state(study: Study, person: Person, annotator: Annotator | None) -> str:
     if person.withdrawn is not None:
         return "withdrawn"
     if person.role == "control":
@@ -308,16 +308,16 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
         >>> compute_active_seconds(pandas.DataFrame(answers), Payment())
         {7: 100.0}
     """
-    parts = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
+    how = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
     rows: Any = answers.rename_axis("id").reset_index().groupby("assignment_id")
-    items = rows.agg({**parts, "state": "first", "seconds": "sum"}).sort_values(["person_id", "id"])
-    person, given, ended = (items[name] for name in ("person_id", "given", "created"))
+    items = rows.agg({**how, "state": "first", "seconds": "sum"}).sort_values(["person_id", "id"])
+    person, begun, ended = (items[name] for name in ("person_id", "given", "created"))
     before = ended.groupby(person).shift()
-    by_server = (ended - np.fmax(given, before)) / 1000
+    by_server = (ended - np.fmax(begun, before)) / 1000
     counted = items["seconds"].where(items["seconds"] > 0, by_server)
     counted = counted.clip(0, 60 * rule.most_minutes)
-    chain = (~((given < before) & (before <= ended))).cumsum()  # of items held at the same time
-    start = given.where(given <= ended, ended - 1000 * counted).groupby(chain).transform("min")
+    chain = (~((begun < before) & (before <= ended))).cumsum()  # of items held at the same time
+    start = begun.where(begun <= ended, ended - 1000 * counted).groupby(chain).transform("min")
     beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000
     beyond = beyond.groupby(chain).transform("max").clip(lower=0).where(~chain.duplicated(), 0)
     least = rule.least_seconds * (items["state"] == "done")

@@ -199,7 +199,7 @@ class Overview:
     pace: Pace
     money: Money | None
 
-    def count(self, state: str) -> int:
+    def count_people(self, state: str) -> int:
         """Return how many people are in a state."""
         return sum(row.state == state for row in self.people)
 
@@ -236,12 +236,12 @@ class StudyMonitor:
                 with self._store.reading() as db:
                     key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
-                        self._last = overview(db, key)
+                        self._last = compute_overview(db, key)
                 ended = time.monotonic()
                 self._next_look = ended + _REST * (ended - started)
             return self._last
 
-    def notice(self) -> None:
+    def reopen_if_due(self) -> None:
         """Check the study after a change, so that rejected people's places open again."""
         if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
             self._next_notice = time.monotonic() + _NOTICE
@@ -265,7 +265,7 @@ class StudyMonitor:
             AnnotationError: Nothing is owed to anybody who is paid so.
         """
         with self._store.writing(alone=True) as db:
-            dues = [x for x in overview(db, "").dues if x.pay.owed and x.way == way]
+            dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.way == way]
             when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
             for due in dues:  # a clock that was put back may show a moment again
                 paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
@@ -280,7 +280,7 @@ def _get_change_key(db: Transaction) -> str:
     """Return what is another after every change that the owner sees, and every ten minutes."""
     tables = (Answer, Event, Person, Item, Assignment)
     states = select(Assignment.state, func.count()).group_by(Assignment.state)
-    parts = [
+    values = [
         db.now() // _TEN_MINUTES,
         *(db.scalar(select(func.max(table.id))) for table in tables),
         *sorted(f"{state}{count}" for state, count in db.execute(states)),
@@ -289,10 +289,10 @@ def _get_change_key(db: Transaction) -> str:
         db.scalar(select(StudyRow.message)),
         *(db.scalar(select(func.sum(func.length(cast(x.paid, Text))))) for x in (Person, Leaver)),
     ]
-    return "-".join("" if part is None else str(part) for part in parts)
+    return "-".join("" if value is None else str(value) for value in values)
 
 
-def overview(db: Transaction, key: str) -> Overview:
+def compute_overview(db: Transaction, key: str) -> Overview:
     """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
@@ -334,10 +334,10 @@ def _get_progress(db: Transaction, records: Records, people: list[PersonRow]) ->
 
 
 def _get_pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
-    given = records.assignments
+    assignments = records.assignments
     workers = [row.id for row in people if row.role == "annotator"]
-    counts = (given["state"] == "done") & (given["purpose"] == "work")
-    finished = given["finished"][counts & given["person_id"].isin(workers)]
+    counts = (assignments["state"] == "done") & (assignments["purpose"] == "work")
+    finished = assignments["finished"][counts & assignments["person_id"].isin(workers)]
     lately = int((finished > now - DAY).sum())
     if not lately:
         return Pace(0.0, None)
@@ -352,7 +352,7 @@ def _get_money(
     rule = study.payment
     if rule is None:
         return None
-    owed, given = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
+    owed, paid_out = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
     workers = [row for row in people if row.role == "annotator"]
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None
@@ -361,4 +361,4 @@ def _get_money(
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Money(owed, given, expected, rule.currency)
+    return Money(owed, paid_out, expected, rule.currency)

@@ -13,7 +13,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import cases
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES
-from pqpp_annotation.owner.words import STATE_WORDS, span
+from pqpp_annotation.owner.words import STATE_WORDS, format_span
 from pqpp_annotation.store import people
 from pqpp_annotation.store.access import get_links, get_server_url, make_links, revoke_link
 from pqpp_annotation.store.items import get_stored_image
@@ -27,7 +27,7 @@ FormText = Annotated[str, Form()]
 
 def require_owner(visit: Here) -> None:
     """Refuse everybody but an owner."""
-    if visit.person().role != "owner":
+    if visit.get_person().role != "owner":
         raise AnnotationError("this page is for the owner only", 403)
 
 
@@ -53,16 +53,16 @@ def _render_live(visit: PageRequest, page: str, tab: str, **more: Any) -> Respon
     look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
-    part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
-    label, left = visit.site.words.label, look.pace.days_left
+    suffix = "_live" if visit.request.headers.get("X-Part") == "live" else ""
+    label, left = visit.site.words.describe_label, look.pace.days_left
     response = visit.render(
-        f"owner/{page}{part}.html",
+        f"owner/{page}{suffix}.html",
         tab=tab,
         look=look,
         states=STATE_WORDS,
         words=label,
         labels=[(label(value), count) for value, count in look.labels.items()][:12],
-        left="" if left is None else span(left, visit.language.gettext),
+        left="" if left is None else format_span(left, visit.language.gettext),
         **more,
     )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
@@ -83,7 +83,7 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
         page=page,
         pages=last,
         most=DISPUTES,
-        words=visit.site.words.label,
+        words=visit.site.words.describe_label,
         reported=Counter(item for item, _ in reports if item),
     )
 
@@ -96,7 +96,7 @@ def case_page(visit: Here, item: int) -> Response:
         "owner/item.html",
         tab="/items",
         case=case,
-        said=visit.site.words.value,
+        said=visit.site.words.describe_answer,
     )
 
 
@@ -126,7 +126,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
         pages=count,
         states=STATE_WORDS,
         message=people.get_person(visit.store, person).message,
-        said=visit.site.words.value,
+        said=visit.site.words.describe_answer,
     )
 
 
@@ -136,7 +136,7 @@ def decide_on(
 ) -> Response:
     """Do what the owner decides about a person, or say something to the person."""
     if decision:
-        people.decide_on_person(visit.store, person, decision, visit.person().name)
+        people.decide_on_person(visit.store, person, decision, visit.get_person().name)
     if message is not None:
         people.send_message(visit.store, message, person)
     return visit.redirect(f"/owner/people/{person}")
@@ -189,7 +189,7 @@ def revoke_invitation(visit: Here, invitation: int) -> Response:
 def _render_links(visit: PageRequest, links: list[str]) -> Response:
     names: dict[int | None, str] = {one.id: one.name for one in people.get_people(visit.store)}
     now, invitations = visit.store.clock(), reversed(get_links(visit.store))
-    rows = [(link, link.state(now), names.get(link.person_id)) for link in invitations]
+    rows = [(link, link.get_state(now), names.get(link.person_id)) for link in invitations]
     return visit.render("owner/invitations.html", tab="/invitations", invitations=rows, links=links)
 
 

@@ -44,9 +44,9 @@ def is_control(position: int, every: int, *seeds: object) -> bool:
         >>> [place for place in range(18) if is_control(place, 6, 0, 1)]
         [2, 6, 16]
     """
-    group, place = divmod(position, every)
+    group, slot = divmod(position, every)
     drawn = _hash((*seeds, "group", group)).digest()
-    return int.from_bytes(drawn, "big") % every == place
+    return int.from_bytes(drawn, "big") % every == slot
 
 
 def _hash(seeds: tuple[object, ...]):

@@ -92,10 +92,14 @@ def find_careless(
             said[name] = np.array(columns, float).reshape(-1, len(marks)).T
     said = said or {"label": votes[["label"]].to_numpy(float)}
     main = next(iter(said.values()))
-    bets = [
-        (reason, _HABITS, _score_habit(of_prompt[rows], sign, bound, people))
-        for reason, rows, sign, bound in _find_habits(votes, who, kind, main, fastest_seconds)
-    ]
+    bets = []
+    for reason, rows, sign, bound in _find_habits(votes, who, kind, main, fastest_seconds):
+        cell, prompts = np.unique(of_prompt[rows], return_inverse=True)
+        # The votes on a prompt, which may err together, count by their mean.
+        mean = np.bincount(prompts, sign, len(cell)) / np.bincount(prompts)
+        gains = np.log1p(_STAKES * (mean / bound - 1))
+        won = np.array([np.bincount(cell // _MOST, bet, people) for bet in gains])
+        bets.append((reason, _HABITS, won))
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, values in said.items():
         row, place = np.nonzero(values == values)
@@ -115,20 +119,6 @@ def find_careless(
     best = np.array([own.max(axis=0) for *_, own in bets]).argmax(axis=0)
     careless = np.flatnonzero(together >= np.log(1 / ERROR))
     return {names[place]: bets[best[place]][0] for place in careless}
-
-
-def _score_habit(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int) -> np.ndarray:
-    """Return what bets on each person's habit have won: float64 (stakes, people), logarithms.
-
-    The votes on a prompt, which may err together, count by their mean.
-
-    Args:
-        bound: What the mean of an honest person's signs is at most.
-    """
-    cell, place = np.unique(of_prompt, return_inverse=True)
-    sign = np.bincount(place, sign, len(cell)) / np.bincount(place)
-    beyond = np.log1p(_STAKES * (sign / bound - 1))
-    return np.array([np.bincount(cell // _MOST, bet, people) for bet in beyond])
 
 
 def _weigh_votes(
@@ -156,21 +146,21 @@ def _weigh_votes(
     pool = np.bincount(code) / len(code)
     said = np.bincount(who * steps + code, minlength=people * steps).reshape(people, steps)
     chance = (said[who, code] + _PRIOR * pool[code]) / (count[who] + _PRIOR)
-    care, told = np.full(people, 0.5), 0.8 * same + 0.2 * pool
+    care, confusion = np.full(people, 0.5), 0.8 * same + 0.2 * pool
     for _ in range(_ROUNDS):
-        own = care[who]
-        like = own * told[:, code] + (1 - own) * chance
+        cared = care[who]
+        like = cared * confusion[:, code] + (1 - cared) * chance
         every = np.array([np.bincount(unit, one) for one in np.log(like)])
         every += np.log(pool)[:, None]
         others = every[:, unit] - np.log(like)
         truth, others = (np.exp(one - np.logaddexp.reduce(one)) for one in (every, others))
-        meant = own * truth[:, unit] * told[:, code] / like
-        told = np.array([np.bincount(code, one, steps) for one in meant])
-        told += _PRIOR * (pool + same) / 2
-        told /= told.sum(axis=1, keepdims=True)
-        expected = (others * told[:, code]).sum(axis=0)
-        like = own * expected + (1 - own) * chance
-        care = (np.bincount(who, own * expected / like, people) + 0.5) / (count + 1)
+        meant = cared * truth[:, unit] * confusion[:, code] / like
+        confusion = np.array([np.bincount(code, one, steps) for one in meant])
+        confusion += _PRIOR * (pool + same) / 2
+        confusion /= confusion.sum(axis=1, keepdims=True)
+        expected = (others * confusion[:, code]).sum(axis=0)
+        like = cared * expected + (1 - cared) * chance
+        care = (np.bincount(who, cared * expected / like, people) + 0.5) / (count + 1)
     usual, high = np.quantile(care[seen], (0.5, 0.75))
     # How far people are apart, of those above the usual, less what chance adds.
     noise = 1 / np.bincount(who, ((expected - chance) / like) ** 2, people)[seen]

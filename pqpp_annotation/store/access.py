@@ -94,14 +94,14 @@ def redeem_link(
     key = _get_outside_key(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
-    known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
-    if known is not None and key is not None:
+    earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
+    if earlier is not None and key is not None:
         # Whose browser this is, a link of one's own cannot tell, neither this one nor another.
         if not link.is_shared or db.scalar(
-            select(Invitation.id).where(Invitation.person_id == known.id).limit(1)
+            select(Invitation.id).where(Invitation.person_id == earlier.id).limit(1)
         ):
             raise AnnotationError("this id came by another link; go on there", 403)
-        return _bind_browser(known, browser)
+        return _bind_browser(earlier, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
         name = f"{link.role}-{secrets.token_hex(6)}"

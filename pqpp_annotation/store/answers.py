@@ -74,9 +74,9 @@ def save_answer(
     """
     person = work.get_allowed_person(db, person_id)
     assignment = work.get_assignment(db, person_id, assignment_id, lock=True)
-    known = db.run(_SAME, client_id=client_id).scalar()
-    if known is not None:
-        if known != assignment_id:
+    saved_to = db.run(_SAME, client_id=client_id).scalar()
+    if saved_to is not None:
+        if saved_to != assignment_id:
             raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_item(db, assignment)

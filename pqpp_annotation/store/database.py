@@ -49,7 +49,7 @@ def get_url(name: str, folder: Path) -> URL:
         raise AnnotationError(f"database: {name} is not set; set it to postgresql://...")
     # A study file may be somebody else's: no other variable's value becomes a path or is shown.
     if "://" not in address and not is_variable:
-        return sqlite_url((folder / expand(address)).absolute())
+        return make_sqlite_url((folder / expand(address)).absolute())
     try:
         url = make_url(address)
         is_postgresql = url.get_backend_name() in ("postgresql", "postgres")
@@ -62,11 +62,11 @@ def get_url(name: str, folder: Path) -> URL:
     return url.set(drivername="postgresql+psycopg")
 
 
-def sqlite_url(path: Path) -> URL:
+def make_sqlite_url(path: Path) -> URL:
     """Return the address of an SQLite file, whatever letters are in its name.
 
     Example:
-        >>> str(sqlite_url(Path("mine.db")))
+        >>> str(make_sqlite_url(Path("mine.db")))
         'sqlite:///mine.db'
     """
     return URL.create("sqlite", database=str(path))
@@ -77,7 +77,7 @@ def make_engine(url: URL) -> Engine:
 
     Example:
         >>> import tempfile
-        >>> engine = make_engine(sqlite_url(Path(tempfile.mkdtemp()) / "mine.db"))
+        >>> engine = make_engine(make_sqlite_url(Path(tempfile.mkdtemp()) / "mine.db"))
         >>> with engine.connect() as db:
         ...     db.exec_driver_sql("PRAGMA foreign_keys").scalar()
         1
@@ -171,7 +171,7 @@ def open_store(study: Study | str | os.PathLike[str]) -> Store:
                 folder = Path(store.name).parent if store.is_sqlite else Path()
                 store.study = parse_study(row.config, folder)
             else:
-                config = given.config()
+                config = given.to_config()
                 for name in _FIXED:
                     if config[name] != row.config[name]:
                         raise AnnotationError(
@@ -219,7 +219,7 @@ def create_store(
     if path.exists() and not (is_first and _is_abandoned(path, study)):
         raise AnnotationError(f"{path} is there already; name another database, or add by --add")
     with atomic_write(path, is_secret=True) as beside:
-        _fill_database(sqlite_url(beside), study, items, images)
+        _fill_database(make_sqlite_url(beside), study, items, images)
 
 
 def drop_store(study: Study) -> None:
@@ -234,7 +234,7 @@ def _is_abandoned(path: Path, study: Study) -> bool:
     with contextlib.suppress(FileError, sqlite3.Error), open_sqlite(path) as database:
         configs = [config for (config,) in database.execute("SELECT config FROM study")]
         people = database.execute("SELECT id FROM person UNION ALL SELECT id FROM invitation")
-        return configs == [json.dumps(study.config())] and people.fetchone() is None
+        return configs == [json.dumps(study.to_config())] and people.fetchone() is None
     return False
 
 
@@ -247,7 +247,7 @@ def _fill_database(
             if db.scalar(select(StudyRow)):
                 raise AnnotationError(f"{store.name} holds a study already; name another database")
             row = {"name": study.name, "kind": study.kind_name, "seed": study.seed}
-            db.add(StudyRow(**row, config=study.config(), created=db.now()))
+            db.add(StudyRow(**row, config=study.to_config(), created=db.now()))
         add_items(store, items, images)
 
 

@@ -80,8 +80,8 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     Raises:
         AnnotationError: An item with this id and another prompt exists; then nothing is added.
     """
-    known = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
-    prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in known}
+    stored = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
+    prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in stored}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
             raise AnnotationError(

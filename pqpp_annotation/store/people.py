@@ -132,16 +132,16 @@ def withdraw_person(
     person = get_person(db, person_id, lock=True)
     if person.withdrawn is not None:
         return None
-    own = Assignment.person_id == person_id
+    is_own = Assignment.person_id == person_id
     if mode == "delete":
         if person.role == "annotator" and person.reopened is None:
             _change_counts(db, person, -1)
-        of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
+        of_person = Answer.assignment_id.in_(select(Assignment.id).where(is_own))
         db.execute(delete(Answer).where(of_person))
-        db.execute(delete(Assignment).where(own))
+        db.execute(delete(Assignment).where(is_own))
         db.execute(delete(Event).where(Event.person_id == person_id))
     else:  # what is not finished is given back
-        unfinished = update(Assignment).where(own, Assignment.state == "open")
+        unfinished = update(Assignment).where(is_own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
     is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005
     left = Leaver(
@@ -216,8 +216,8 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
     doubts = Event.kind == "doubted"
     db.execute(delete(Event).where(doubts, Event.person_id.not_in(person_ids)))
     since = {event.person_id: event.created for event in db.scalars(select(Event).where(doubts))}
-    own = (Person.role == "annotator") & Person.reopened.is_(None) & Person.withdrawn.is_(None)
-    query = select(Person).where(Person.id.in_(person_ids), own, Person.verdict == "")
+    is_open = (Person.role == "annotator") & Person.reopened.is_(None) & Person.withdrawn.is_(None)
+    query = select(Person).where(Person.id.in_(person_ids), is_open, Person.verdict == "")
     names, detail = [], {"as": "refused by the rules"}
     for person in db.scalars(query).all():
         if person.id not in since:
@@ -281,8 +281,8 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
 @reads
 def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
     """Return a person's answers to the survey; {} before that."""
-    own = (Event.person_id == person_id) & (Event.kind == "surveyed")
-    return db.scalar(select(Event.detail).where(own)) or {}
+    is_own = (Event.person_id == person_id) & (Event.kind == "surveyed")
+    return db.scalar(select(Event.detail).where(is_own)) or {}
 
 
 def reopen_items(db: Transaction, person: Person) -> None:

@@ -218,7 +218,7 @@ class Invitation(StudyTable):
     expires: Mapped[Large]
     revoked: Mapped[Large | None]
 
-    def state(self, now: int) -> str:
+    def get_state(self, now: int) -> str:
         """Return `revoked`, `expired`, `used`, or `open`; a shared link stays open."""
         if self.revoked is not None:
             return "revoked"

@@ -224,8 +224,8 @@ def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
-    given, agrees = get_answers(db, assignment.id), db.study.kind.is_right
-    is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
+    found, agrees = get_answers(db, assignment.id), db.study.kind.is_right
+    is_right = all(image in found and agrees(found[image], expected[image]) for image in expected)
     return is_right, expected
 
 
@@ -360,10 +360,10 @@ def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> S
     if training.is_passed and person.stopped is None:
         assignment = _reserve_work(db, person, after)
     elif training.tries_left and person.stopped is None:
-        given = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
-        left = (n for n in get_try_items(db, person) if n not in given or given[n].state != "done")
+        begun = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
+        left = (n for n in get_try_items(db, person) if n not in begun or begun[n].state != "done")
         if (item_id := next(left, None)) is not None:
-            assignment = given.get(item_id) or _reserve(db, person_id, item_id)
+            assignment = begun.get(item_id) or _reserve(db, person_id, item_id)
     return None if assignment is None else build_item(db, assignment)
 
 
@@ -400,8 +400,8 @@ def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
     query = select(
         Assignment.id.label("assignment"), Item.prompt, Assignment.state, Assignment.finished
     ).join(Item)
-    own = query.where(Assignment.person_id == person_id)
-    return db.execute(own.order_by(Assignment.position.desc())).all()
+    own_items = query.where(Assignment.person_id == person_id)
+    return db.execute(own_items.order_by(Assignment.position.desc())).all()
 
 
 @reads
@@ -416,7 +416,7 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
         "trial": max(0, items.work + items.control - done - skipped),
     }
     left_for_me = left.get(person.role, items.work - items.finished - work)
-    if person.stopped is not None or _is_over(db, person):
+    if person.stopped is not None or _is_time_over(db, person):
         left_for_me = 0
     elif (most := _get_item_limit(db, person)) is not None:
         left_for_me = min(left_for_me, max(0, most - done))
@@ -433,7 +433,7 @@ def get_next_step(db: Transaction, person_id: int) -> NextStep:
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
-    is_over = _is_over(db, person) or finished >= (_get_item_limit(db, person) or finished + 1)
+    is_over = _is_time_over(db, person) or finished >= (_get_item_limit(db, person) or finished + 1)
     if finished and is_over:
         return NextStep("complete")
     if held or not training.is_passed:
@@ -454,7 +454,7 @@ def _get_item_limit(db: Transaction, person: Person) -> int | None:
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
-def _is_over(db: Transaction, person: Person) -> bool:
+def _is_time_over(db: Transaction, person: Person) -> bool:
     """Say whether the time of a person's sitting is over; it begins with the first item of work."""
     minutes = db.study.minutes_per_person
     if minutes is None or person.role not in ("annotator", "trial"):
@@ -465,7 +465,7 @@ def _is_over(db: Transaction, person: Person) -> bool:
 
 def _reserve_work(db: Transaction, person: Person, after: int | None) -> Row | None:
     behind = -1 if after is None else get_assignment(db, person.id, after).position
-    if _is_over(db, person):
+    if _is_time_over(db, person):
         db.run(_ENDED, person=person.id)
         return None
     held = 0
@@ -492,9 +492,9 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
         return None
     if person.role == "control":
         return _find_unseen(db, person, "control")
-    place = db.run(_PLACE, person=person.id).scalar_one()
+    position = db.run(_PLACE, person=person.id).scalar_one()
     most = _get_item_limit(db, person)
-    if most is not None and place >= most:
+    if most is not None and position >= most:
         return None
     if person.role == "trial":
         work = _find_unseen(db, person, "work")
@@ -502,31 +502,31 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
             return _find_unseen(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        parts = to_chunks(db.order(person.id, "work"))
-        free = ((part, set(db.run(_FREE, part=part, **about).scalars())) for part in parts)
-        work = next((item for part, items in free for item in part if item in items), None)
+        chunks = to_chunks(db.order(person.id, "work"))
+        free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
+        work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study
     rules = ((study.checks.every, "check"), (study.control.every, "control"))
     for every, purpose in rules if work is not None else ():
-        if is_control(place, every, study.seed, person.id, purpose):
+        if is_control(position, every, study.seed, person.id, purpose):
             work = _find_unseen(db, person, purpose) or work
     return work
 
 
 def _find_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
-    given = set(db.run(_GIVEN, person=person.id).scalars())
+    seen_ids = set(db.run(_GIVEN, person=person.id).scalars())
     order = db.order(person.id, purpose)
-    return next((item_id for item_id in order if item_id not in given), None)
+    return next((item_id for item_id in order if item_id not in seen_ids), None)
 
 
 def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
-    last, known = db.run(_LAST, person=person_id, item=item_id).one()
+    last, earlier_id = db.run(_LAST, person=person_id, item=item_id).one()
     columns = {
         "position": 0 if last is None else last + 1,
         "state": "open",
         "created": db.now(),
         "expires": get_reservation_end(db),
     }
-    if known is not None:  # it had expired, or was skipped, and its place is free again
-        return db.run(_AGAIN, assignment=known, **columns).one()
+    if earlier_id is not None:  # it had expired, or was skipped, and its place is free again
+        return db.run(_AGAIN, assignment=earlier_id, **columns).one()
     return db.run(_NEW, person_id=person_id, item_id=item_id, **columns).one()

@@ -123,14 +123,14 @@ def _to_srgb(image: Image, content: bytes) -> Image:
     gamma = 0 if "srgb" in image.info else image.info.get("gamma", 0)
     if profile := image.info.get("icc_profile"):
         try:
-            own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
+            icc = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            mode = {"CMYK": "CMYK", "GRAY": "L"}.get(icc.profile.xcolor_space.strip(), "RGB")
             if mode == "L" and _measure_difference(image, image.convert("L").convert("RGB")):
                 return image  # in colour: it is another file's profile
             stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- it was read above
             if mode == "CMYK" != stored:
                 return image
-            transform = ImageCms.buildTransform(own, ImageCms.createProfile("sRGB"), mode, "RGB")
+            transform = ImageCms.buildTransform(icc, ImageCms.createProfile("sRGB"), mode, "RGB")
             steps = range(0, 256, 17)
             colours = bytes(n for red in steps for green in steps for blue in steps
                             for n in (red, green, blue))  # fmt: skip
@@ -236,9 +236,9 @@ def check_images(
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for part in batches(names):  # what waits in a pool takes memory
-                checks = pool.map(lambda name: _check(place_of(name), study, copies), part)
-                checked |= zip(part, checks, strict=True)
+            for batch in batches(names):  # what waits in a pool takes memory
+                checks = pool.map(lambda name: _check(place_of(name), study, copies), batch)
+                checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
             more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""

@@ -97,9 +97,9 @@ def read_items(
     by_prompt: dict[str, list[_Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
-    for own in by_prompt.values():
-        first, seen = own[0], set()
-        for other in own:
+    for prompt_rows in by_prompt.values():
+        first, seen = prompt_rows[0], set()
+        for other in prompt_rows:
             if other["prompt"] != first["prompt"]:
                 what = f"prompt_id {other['prompt_id']} has another prompt than in {where(first)}"
                 raise AnnotationError(f"{where(other)}: {what}; give each prompt an id of its own")
@@ -117,8 +117,8 @@ def read_items(
     with check_images(names, find_image, study) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
-        for own in by_prompt.values():
-            for part, group in enumerate(study.kind.to_items(own, study.task)):
+        for prompt_rows in by_prompt.values():
+            for part, group in enumerate(study.kind.to_items(prompt_rows, study.task)):
                 detail = study.kind.make_detail(group, by_prompt, sha256_of)
                 items.append(_make_item(study, group, part, detail, sha256_of, where))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
@@ -274,22 +274,22 @@ def make_study(
             raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
-        given = {"name": name, "kind": kind, "database": f"{name}.db"}
-        given["prompts"] = get_relative_path(target.parent, file)
+        required = {"name": name, "kind": kind, "database": f"{name}.db"}
+        required["prompts"] = get_relative_path(target.parent, file)
         if image_dir is not None:
-            given["image_dir"] = get_relative_path(target.parent, image_dir)
-        study = parse_study(given | settings, target.parent)
+            required["image_dir"] = get_relative_path(target.parent, image_dir)
+        study = parse_study(required | settings, target.parent)
         with read_items(study, os.fspath(file)) as (items, images):
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 raise AnnotationError(f"{file}: all items are control or training; add others")
             by_model: dict[str, list[CheckedImage]] = {}
-            known = {image.sha256: image for image in images}
+            by_hash = {image.sha256: image for image in images}
             for one in (one for item in items for one in item.images):
                 if one.model and not one.is_reference:
-                    by_model.setdefault(one.model, []).append(known[one.sha256])
-            if told := check_blindness(by_model, get_copies(study)):
-                logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", told)
+                    by_model.setdefault(one.model, []).append(by_hash[one.sha256])
+            if warning := check_blindness(by_model, get_copies(study)):
+                logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
             try:
                 create_store(study, items, images, is_first=True)
                 write_whole(target, _format_yaml(study))
@@ -339,7 +339,7 @@ def _format_yaml(study: Study) -> str:
     helps = {field.name: field.metadata.get("help") for field in fields(study)}
     helps["kind"] = helps["kind_name"]
     lines = ["# A study; every setting may be changed but name, kind and seed."]
-    for name, value in study.config().items():
+    for name, value in study.to_config().items():
         lines.append(f"\n# {helps[name]}" if helps[name] else "")
         lines.append(yaml.safe_dump({name: value}, sort_keys=False, allow_unicode=True).rstrip())
     return "\n".join(lines) + "\n"

@@ -89,8 +89,8 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
     import datasets
 
     if image_column not in rows.column_names:
-        known = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"no column {image_column!r} among {known}; name it: --image-column")
+        names = ", ".join(rows.column_names)[:200]
+        raise AnnotationError(f"no column {image_column!r} among {names}; name it: --image-column")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))

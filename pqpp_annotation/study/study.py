@@ -201,7 +201,7 @@ class Study(Options):
         """The folder of the study file."""
         return Path(self.folder)
 
-    def config(self) -> dict[str, Any]:
+    def to_config(self) -> dict[str, Any]:
         """Return the settings, defaults filled in, as plain values."""
         settings = {key: value for key, value in self.to_dict().items() if key != "folder"}
         return {"kind" if key == "kind_name" else key: value for key, value in settings.items()}
@@ -225,9 +225,9 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """
     target = expand(path)
     hint = "; a study file is made by pqpp annotate init"
-    given = read_yaml(target, hint, hint, AnnotationError)
+    settings = read_yaml(target, hint, hint, AnnotationError)
     try:
-        return parse_study(given, target.parent)
+        return parse_study(settings, target.parent)
     except AnnotationError as error:
         raise AnnotationError(f"{path}: {error}") from None
 

@@ -43,7 +43,7 @@ def image_file(visit: Here, assignment: int, name: str) -> Response:
         if asked is None:
             raise HTTPException(401, "open your link again")
         images = {} if asked.item_id is None else get_images(db, asked.item_id)
-    name_of = visit.site.sessions.image_name
+    name_of = visit.site.sessions.name_image
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
         raise AnnotationError("this study has no such image", 403)

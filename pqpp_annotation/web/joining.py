@@ -85,10 +85,10 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
     link, ids = _get_link(visit, token), form.as_dict()
     if link.is_shared and not has_joined(visit.store, link, ids):
         _count_attempt(visit, visit.site.new_people, str(link.id), visit.address)
-    person = redeem_link(visit.store, token, ids, visit.browser())
+    person = redeem_link(visit.store, token, ids, visit.get_browser_secret())
     if form.agree and person.consented is None:
         save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
-    return visit.sign_in(home(person), person, link.id)
+    return visit.sign_in(get_home(person), person, link.id)
 
 
 @pages.get("/sign-in")
@@ -107,28 +107,28 @@ def sign_out(visit: Here) -> Response:
 @pages.get("/consent")
 def consent_page(visit: Here) -> Response:
     """Ask for consent."""
-    visit.person()
+    visit.get_person()
     return visit.render("consent.html")
 
 
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    save_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent))
+    save_consent(visit.store, visit.get_person().id, visit.language.gettext(visit.study.consent))
     return visit.redirect("/work")
 
 
 @pages.get("/withdraw")
 def withdraw_page(visit: Here) -> Response:
     """Ask what becomes of the answers."""
-    visit.person()
+    visit.get_person()
     return visit.render("withdraw.html")
 
 
 @forms.post("/withdraw")
 def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
     """Leave with the answers or without."""
-    person = visit.person()
+    person = visit.get_person()
     finish = get_finish(visit.store, person, "withdrawn")  # before all that says who it was is gone
     people = visit.site.watch.get_overview(fresh=True).people
     pay = next((row.pay for row in people if row.id == person.id), None)
@@ -142,11 +142,11 @@ def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()
 pages.include_router(forms)
 
 
-def home(person: Person) -> str:
+def get_home(person: Person) -> str:
     """Return the page that a person begins at.
 
     Example:
-        >>> home(Person(role="owner")), home(Person(role="annotator"))
+        >>> get_home(Person(role="owner")), get_home(Person(role="annotator"))
         ('/owner', '/work')
     """
     return "/owner" if person.role == "owner" else "/work"

@@ -58,14 +58,14 @@ def create_app(
     app.add_middleware(Guard, root_path=root_path)
     for url, folder in files.FOLDERS.items():
         app.mount(url, files.Scripts(directory=PACKAGE / folder, check_dir=False))
-    for part in (joining, work, files, owner):
-        app.include_router(part.pages)
+    for module in (joining, work, files, owner):
+        app.include_router(module.pages)
     _add_errors(app)
 
     @app.get("/")
     def start(visit: Here) -> Response:
         """Go where the person begins."""
-        return visit.redirect(joining.home(visit.person()))
+        return visit.redirect(joining.get_home(visit.get_person()))
 
     @app.get("/health")
     def health() -> dict[str, str]:
@@ -208,12 +208,12 @@ def serve(
         )
         title = study.title or study.name
         here = socket.gethostname()
-        place = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
+        shown_host = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
-        address = f"{scheme}://{place}:{port}{root}"
+        address = f"{scheme}://{shown_host}:{port}{root}"
         before = get_server_url(store)
-        known = urlsplit(before).hostname
-        if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
+        known_host = urlsplit(before).hostname
+        if url or known_host in (None, here.lower(), *_EVERYWHERE) or is_loopback(known_host):
             save_server_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):

@@ -12,7 +12,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.languages.language import Language, choose_language, read_languages
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.owner.words import Words, number, percent
+from pqpp_annotation.owner.words import Words, format_number, format_percent
 from pqpp_annotation.store.access import DAYS, Limit, end_session, get_session_person, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
@@ -44,13 +44,14 @@ class Site:
         self.templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
         self.templates.policies["ext.i18n.trimmed"] = True
         self.templates.add_extension("jinja2.ext.i18n")
-        self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
+        self.templates.filters.update(moment=format_time, number=format_number)
+        self.templates.filters["percent"] = format_percent
         self.title = study.title or study.task.get("question") or gettext_noop("Judge images")
         self.templates.globals |= {"study": study}
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
-            place = f"languages/{study.language}.po"
-            raise AnnotationError(f"language: no texts are in {study.language}; write {place}")
+            path = f"languages/{study.language}.po"
+            raise AnnotationError(f"language: no texts are in {study.language}; write {path}")
 
 
 class PageRequest:
@@ -67,7 +68,7 @@ class PageRequest:
     def session(self) -> str:
         """The visit that the request belongs to; a fresh one if it has none."""
         sessions = self.site.sessions
-        return sessions.read(self.request.cookies.get(self._cookie)) or sessions.fresh()
+        return sessions.read(self.request.cookies.get(self._cookie)) or sessions.create_visit()
 
     @cached_property
     def language(self) -> Language:
@@ -80,14 +81,14 @@ class PageRequest:
     @property
     def csrf(self) -> str:
         """What every form and script of the session sends back."""
-        return self.site.sessions.form_token(self.session)
+        return self.site.sessions.make_form_token(self.session)
 
     @property
     def address(self) -> str:
         """The address of the client."""
         return self.request.client.host if self.request.client else ""
 
-    def person(self, db: Transaction | None = None) -> Person:
+    def get_person(self, db: Transaction | None = None) -> Person:
         """Return the signed-in person.
 
         Args:
@@ -101,9 +102,9 @@ class PageRequest:
             raise HTTPException(401, "open your link again")
         return person
 
-    def worker(self, db: Transaction | None = None) -> Person:
+    def get_worker(self, db: Transaction | None = None) -> Person:
         """Return the signed-in person, who has consented if the study requires it."""
-        person = self.person(db)
+        person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
             line = "the consent text comes first; read it and agree"
             raise HTTPException(401, line, {"X-Page": "/consent"})
@@ -118,10 +119,10 @@ class PageRequest:
         if not self.site.sessions.is_form_token(self.session, token):
             raise HTTPException(401, "this page is too old; load it again")
 
-    def sender(self, db: Transaction) -> Person:
+    def get_sender(self, db: Transaction) -> Person:
         """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
-        return self.worker(db)
+        return self.get_worker(db)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page; a template has `study`, `title`, `csrf`, `root` and `person` (or None)."""
@@ -155,17 +156,17 @@ class PageRequest:
     def leave(self) -> None:
         """End the session, here and wherever else its cookie is, and begin one of nobody."""
         end_session(self.store, self.session)
-        self.session, self.signed_in = self.site.sessions.fresh(), None
+        self.session, self.signed_in = self.site.sessions.create_visit(), None
 
-    def browser(self) -> str:
+    def get_browser_secret(self) -> str:
         """Return what this browser keeps and no other knows; "" if it keeps nothing yet."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
     def mark_browser(self, response: Response) -> Response:
         """Give the browser a secret name, by which it is recognised."""
-        if not self.browser():
-            self._set_cookie(response, self.site.sessions.fresh(), "-browser")
+        if not self.get_browser_secret():
+            self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response
 
     def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
@@ -215,11 +216,11 @@ def refuse_unencrypted(visit: Here) -> None:
         raise AnnotationError("this address is not encrypted; open it with https://", 403)
 
 
-def moment(milliseconds: int) -> str:
+def format_time(milliseconds: int) -> str:
     """Return a time as pages show it.
 
     Example:
-        >>> moment(0)
+        >>> format_time(0)
         '1970-01-01T00:00Z'
     """
     when = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)

@@ -56,8 +56,8 @@ def export(
         files, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:
-            own = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
-            loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **own)
+            accepted = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
+            loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **accepted)
             for split, dataset in loaded.items():
                 path = beside / "data" / config
                 files[config, split] = write_split(path, split, _read_tables(dataset))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import drop_duplicate_targets, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, parse_json
@@ -140,7 +140,7 @@ def write_tasks(
             if isinstance(feature, dict)
         }
         if "prompt" in features and (split != "train" or not others):
-            targets = drop_duplicate_targets(get_targets(features))
+            targets = drop_single_means(get_targets(features))
             tasks += [BenchmarkTask(config, split, target) for target in targets]
     if tasks:
         (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")

@@ -76,13 +76,13 @@ def filter_annotators(
     for number, name in enumerate(votes.annotator_names):
         if not counts[number]:
             continue
-        own = kappas.get(number, {})
+        mine = kappas.get(number, {})
         share = high[number] / references[number] if references[number] else None
         reasons: list[str] = []
-        if group and not own:
+        if group and not mine:
             reasons.append(Reason("rated no image of the control group"))
-        for member in group if own else ():
-            kappa = own.get(member)
+        for member in group if mine else ():
+            kappa = mine.get(member)
             facts = {"name": member, "kappa": kappa, "least": options.min_kappa}
             if kappa is None:
                 reasons.append(Reason("shares no image with %(name)s", name=member))
@@ -105,7 +105,7 @@ def filter_annotators(
         if flag and options.exclude == "flagged":
             reasons.append(flag)
         annotators.append(
-            Annotator(name, counts[number], own, int(shared[number]), share, tuple(reasons), flag)
+            Annotator(name, counts[number], mine, int(shared[number]), share, tuple(reasons), flag)
         )
     return annotators
 
@@ -125,10 +125,10 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
         of_member = votes.control & (votes.annotator == member)
         theirs = np.full(len(votes.first), np.nan)
         theirs[votes.item[of_member]] = votes.value[of_member]
-        for number, part in zip(kappas, np.split(rows, starts[1:]), strict=False):
-            part = part[~np.isnan(theirs[votes.item[part]])]
-            if len(part):
-                kappa = cohen_kappa(votes.value[part], theirs[votes.item[part]], weights).statistic
+        for number, some in zip(kappas, np.split(rows, starts[1:]), strict=False):
+            some = some[~np.isnan(theirs[votes.item[some]])]
+            if len(some):
+                kappa = cohen_kappa(votes.value[some], theirs[votes.item[some]], weights).statistic
                 kappas[number][votes.annotator_names[member]] = kappa
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
@@ -149,22 +149,22 @@ def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = 
     admitted = [a for a in annotators if not a.reasons]
     ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
     numbers = {name: number for number, name in enumerate(votes.annotator_names)}
-    place = np.full(len(numbers), -1, np.int64)  # in the order of trust, -1 for those not admitted
-    place[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
-    rows = np.flatnonzero(kept & (place[votes.annotator] >= 0))
+    rank = np.full(len(numbers), -1, np.int64)  # in the order of trust, -1 for those not admitted
+    rank[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
+    rows = np.flatnonzero(kept & (rank[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
         # The places of a prompt's annotators stand together, the best first.
-        pair = votes.prompt[rows] * len(place) + place[votes.annotator[rows]]
+        pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[depths(pairs // len(place))[number] < best]
-    return rows[np.lexsort((place[votes.annotator[rows]], votes.item[rows]))]
+        rows = rows[count_depths(pairs // len(rank))[number] < best]
+    return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
 
 
-def depths(groups: np.ndarray) -> np.ndarray:
+def count_depths(groups: np.ndarray) -> np.ndarray:
     """Count 0, 1, 2, ... in each run of equal values.
 
     Example:
-        >>> depths(np.array([7, 7, 3, 7])).tolist()
+        >>> count_depths(np.array([7, 7, 3, 7])).tolist()
         [0, 1, 0, 0]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))

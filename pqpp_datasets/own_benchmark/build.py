@@ -117,9 +117,9 @@ def build_benchmark(
         [2.0]
     """
     options = options or BuildOptions()
-    given: dict[str, Any] = {"judgments": judgments, "preferences": preferences}
-    given |= {"rankings": rankings, "runs": runs, "relevance": relevance}
-    files = {kind: found for kind, paths in given.items() if (found := _list_files(paths or ()))}
+    inputs: dict[str, Any] = {"judgments": judgments, "preferences": preferences}
+    inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
+    files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
         wanted = "give judgments, preferences, rankings, or runs with relevance"
         raise BenchmarkError(f"nothing to build from: {wanted}")
@@ -188,14 +188,14 @@ def build_benchmark(
         inputs=(*paths, *(Path(path) for path in joined if not path.startswith("{"))),
         warnings=tuple(warnings),
         notes=tuple(
-            note for part in (generation, retrieval, preferred) if part for note in part.notes
+            note for result in (generation, retrieval, preferred) if result for note in result.notes
         ),
     )
 
 
-def _list_files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
-    """Return files, each with the model that it is given for, if any."""
-    files = [given] if isinstance(given, str | Path) else given
+def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
+    """Return files, each with the model that it belongs to, if any."""
+    files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
 

@@ -29,7 +29,7 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
-    depths,
+    count_depths,
     filter_annotators,
     select_trusted_votes,
 )
@@ -94,11 +94,11 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     counted = select_trusted_votes(votes, annotators, options.best)
     rule, scale, values = choose_aggregate(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = depths(votes.item[counted])
+    depth = count_depths(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
-    of_images, notes = image_scores(rule, matrix, scale), []
+    of_images, notes = score_images(rule, matrix, scale), []
     if left := int(np.isnan(scored).sum()):
         notes.append(f"the MOS omits {left} votes of annotators who always gave the same vote")
     judged = np.unique(votes.prompt[~votes.reference])
@@ -184,7 +184,7 @@ def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
         return rest / deviation[annotator]
 
 
-def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
+def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
     Args:
@@ -242,7 +242,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     refuse_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     refuse_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.values("label", *make_parser(RELEVANCE)) == 1
+    positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])
@@ -262,8 +262,8 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     for number, model in enumerate(models.categories):
         rows = results[(models.codes == number).to_numpy() & is_judged]
         if len(rows):
-            place = rows.groupby("query").cumcount()
-            table = rows.assign(place=place).pivot(index="query", columns="place")
+            rank = rows.groupby("query").cumcount()
+            table = rows.assign(place=rank).pivot(index="query", columns="place")
             # A place that no result fills ranks behind all results and is not relevant.
             ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import model_slug
+from pqpp_datasets.target_columns import make_model_slug
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
@@ -67,7 +67,7 @@ def add_saved_images(
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
-    pictures = _pictures(kept, name, image_dir)
+    pictures = _load_pictures(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
@@ -76,7 +76,7 @@ def add_saved_images(
         mine = np.flatnonzero((models == model) & (row_of >= 0))
         mine = mine[np.argsort(row_of[mine], kind="stable")]  # of a row, in the order as kept
         offsets = np.r_[0, np.cumsum(np.bincount(row_of[mine], minlength=len(rows)))]
-        columns[f"{model_slug(model)}_images"] = pa.ListArray.from_arrays(
+        columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()), pictures.take(pa.array(mine))
         )
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
@@ -84,7 +84,7 @@ def add_saved_images(
     return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
-def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+def _load_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     """Return the images as what `datasets` decodes: bytes, or paths of files that are there."""
     import datasets
 
@@ -136,11 +136,11 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         # A place for each state of its files: of a folder whose card lists its files `datasets`
         # would else show what it read before under that name, in another working directory or
         # before the folder was written anew.
-        known = [str(folder.absolute())]
+        state = [str(folder.absolute())]
         for path in sorted(filter(Path.is_file, folder.rglob("*"))):
             status = path.stat()
-            known.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
-        digest = hash_parts([f"{part}\0" for part in known])
+            state.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
+        digest = hash_parts([f"{part}\0" for part in state])
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
     try:

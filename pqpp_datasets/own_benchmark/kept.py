@@ -116,9 +116,9 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """
     assert built.generation is not None
     votes = built.generation.table
-    annotators, place = pa.nulls(len(votes), pa.int64()), votes.annotator
+    annotators, order = pa.nulls(len(votes), pa.int64()), votes.annotator
     if votes.has_annotators:
-        annotators, place = _annotators(votes.annotator, called)
+        annotators, order = _name_column(votes.annotator, called)
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
@@ -129,7 +129,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
         "control": votes.control,
     }
     columns |= {} if votes.seconds is None else {"seconds": votes.seconds}
-    return _split_rows(built, columns, np.lexsort((place, votes.item)))
+    return _split_rows(built, columns, np.lexsort((order, votes.item)))
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
@@ -149,17 +149,17 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     prompt, sides = choices[NUMBER].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
     columns: dict[str, Any] = {"prompt": prompt}
     columns |= {side: choices[side].array for side in sides if side in choices}
-    columns["annotator"], place = pa.nulls(len(choices), pa.int64()), prompt
+    columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt
     if "annotator" in choices:
         codes = choices["annotator"].cat.codes.to_numpy()
-        columns["annotator"], place = _annotators(codes, called)
+        columns["annotator"], order = _name_column(codes, called)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = map_texts(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
-    return _split_rows(built, columns, np.lexsort((place, prompt)))
+    return _split_rows(built, columns, np.lexsort((order, prompt)))
 
 
-def _annotators(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
+def _name_column(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
     """Return the column of annotators, and the order of what they are called."""
     return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
 
@@ -183,11 +183,11 @@ def _split_rows(
         name: pa.DictionaryArray.from_arrays(prompt, built.prompts[name].combine_chunks())
         for name in ("prompt_id", "prompt")
     }
-    parts = [
+    columns_of_names = [
         about if name == "prompt" else {name: pa.array(values, from_pandas=True)}
         for name, values in columns.items()
     ]
-    table = pa.table({name: values for part in parts for name, values in part.items()})
+    table = pa.table({name: values for part in columns_of_names for name, values in part.items()})
     rows = np.arange(len(prompt)) if order is None else order
     split_of = built.split_of[prompt[rows]]
     kinds = {field.name: field.type for field in table.schema}

@@ -41,7 +41,7 @@ class LongTable:
     faults: list[str] = field(default_factory=list)
 
     @classmethod
-    def of_file(
+    def from_columns(
         cls,
         path: Path,
         columns: Mapping[str, Any],
@@ -109,7 +109,7 @@ class LongTable:
         if len(rows):
             self.fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
 
-    def values(
+    def parse_values(
         self, role: str, value_of: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
         """Return the number that `value_of` gives for each row's text, or raise an error.
@@ -143,8 +143,8 @@ class LongTable:
         known, ids = other.rows[role], self.rows[role].cat
         if len(repeated := np.flatnonzero(known.duplicated())):
             first = int((known == known[repeated[0]]).to_numpy().argmax())
-            place = other.rows[ROW].iloc[first] + 1
-            other.refuse(role, repeated, f"as in row {place} with other facts; give each one row")
+            line = other.rows[ROW].iloc[first] + 1
+            other.refuse(role, repeated, f"as in row {line} with other facts; give each one row")
         other.raise_faults()
         self.require_filled(role)
         # Each stands once, so that its place among the categories is its row.

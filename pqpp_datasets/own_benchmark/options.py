@@ -175,8 +175,8 @@ class BuildOptions:
             ({'prompt': 'query'}, {'prompt': 'text'})
         """
         common = {role: name for role, name in self.columns.items() if "." not in role}
-        own = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
-        called = common | own
+        here = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
+        called = common | here
         if kind == "judgments" and "score" in called:
             called["label"] = called["score"]
         return called

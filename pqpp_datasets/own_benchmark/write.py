@@ -84,7 +84,7 @@ class Extras:
         if self.annotations_creators not in ANNOTATORS:
             came = f"`annotations_creators` {self.annotations_creators}"
             raise BenchmarkError(f"{came}: choose among {', '.join(ANNOTATORS)}")
-        self.bibtex()
+        self.read_citation()
 
     def show_names(self, names: Sequence[str]) -> list[str]:
         """Return the annotators' display names, as in the quality report."""
@@ -107,10 +107,10 @@ class Extras:
             came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
             raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
-        places = {digest: index for index, digest in enumerate(sorted(digests), 1)}
-        return [places[digest] for digest in digests]
+        numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}
+        return [numbers[digest] for digest in digests]
 
-    def bibtex(self) -> str:
+    def read_citation(self) -> str:
         """Return the citation, empty if there is none."""
         if self.citation is None:
             return ""
@@ -152,7 +152,7 @@ def write_benchmark(
         "tasks": ["text-to-image"],
         "annotators": [keeping.annotations_creators],
         "language": list(keeping.language),
-        "citation": keeping.bibtex(),
+        "citation": keeping.read_citation(),
         "sizes": [get_size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
@@ -246,7 +246,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         generation=generation,
         figures_text=figures_text,
         labels=generation and _name_labels(generation, generation.labels),
-        annotators=generation and _annotators(built, generation, called),
+        annotators=generation and _list_annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,
         retrieval=built.retrieval,
         preferences=preferences,
@@ -255,7 +255,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     )
 
 
-def _annotators(
+def _list_annotators(
     built: Outcome, generation: Generation, called: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row for each annotator: first who is not admitted or flagged, last the control."""

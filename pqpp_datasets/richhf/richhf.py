@@ -198,11 +198,11 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
     for path in find_pickapic_files(folder):
-        found.executemany(_INSERT, _matches(path, wanted))
+        found.executemany(_INSERT, _find_matches(path, wanted))
     return found
 
 
-def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
+def _find_matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
     with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):

@@ -50,20 +50,20 @@ def read_records(path: Path) -> Iterator[Record]:
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         number = offset = 0
         while offset < len(view):
-            end = _find_end(path, view, number, offset)
+            end = _find_record_end(path, view, number, offset)
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
-            if _masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
+            if _compute_masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
                 raise _bad_file(path, number, offset, "the data do not match their checksum")
             yield Record(number, offset, data)
             number, offset = number + 1, end
 
 
-def _find_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
+def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     """Verify the length of the record at an offset and return where the record ends."""
     if offset + _HEADER.size > len(view):
         raise _bad_file(path, number, offset, f"the file is cut at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
-    if _masked_crc(view[offset : offset + 8]) != checksum:
+    if _compute_masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
             raise BenchmarkError(f"{path}: it is a Git LFS pointer; fetch it by `git lfs pull`")
         raise _bad_file(path, number, offset, "the length does not match its checksum")
@@ -73,8 +73,8 @@ def _find_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     return end
 
 
-def _masked_crc(data: bytes) -> int:
-    crc = _libraries()[0](data)
+def _compute_masked_crc(data: bytes) -> int:
+    crc = _import_libraries()[0](data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
@@ -93,7 +93,7 @@ def parse_example(data: bytes) -> dict[str, list]:
         >>> parse_example(b"\n\r\n\x0b\n\x02id\x12\x05" + value)
         {'id': [b'a']}
     """
-    _, example, error = _libraries()
+    _, example, error = _import_libraries()
     try:
         entries = example.FromString(data).features.entry
     except error as damage:
@@ -106,7 +106,7 @@ def parse_example(data: bytes) -> dict[str, list]:
 
 
 @functools.cache
-def _libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
+def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
     """Return the checksum, the class of `tf.train.Example`, and the error of what is none."""
     with needing("RichHF-18K", "richhf"):
         import google_crc32c

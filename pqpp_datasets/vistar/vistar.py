@@ -90,19 +90,19 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         >>> prompt.role, prompt.angle, prompt.text, prompt.parameters
         ('GD', 'TR', 'A poster that says "Go"', (('font', 'Futura'),))
     """
-    parser = _parser()
+    parser = _get_parser()
     from lark import UnexpectedCharacters, UnexpectedToken
 
     try:
         tree = parser.parse(text)
     except UnexpectedCharacters as error:
         position, allowed = error.pos_in_stream, error.allowed
-        raise _syntax_error(text, position, allowed, source, line) from None
+        raise _make_syntax_error(text, position, allowed, source, line) from None
     except UnexpectedToken as error:
         # At the end the library names the last token's place; the fault is behind the text.
         ended = error.token.type == "$END"
         position = len(text) if ended else error.token.start_pos
-        raise _syntax_error(text, position, error.expected, source, line) from None
+        raise _make_syntax_error(text, position, error.expected, source, line) from None
     role, angle, core, *rest = [
         # In a value, a backslash stands before quotes and itself.
         re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
@@ -112,7 +112,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
 
 @functools.cache
-def _parser():
+def _get_parser():
     with needing("VISTAR's prompts", "vistar"):
         from lark import Lark
 
@@ -120,16 +120,16 @@ def _parser():
     return Lark(grammar, parser="lalr", maybe_placeholders=False)
 
 
-def _syntax_error(
+def _make_syntax_error(
     text: str, position: int | None, allowed: Any, source: str, line: int
 ) -> BenchmarkError:
     assert position is not None
     *above, before = text[:position].split("\n")
-    place = f"{source} {line + len(above)}, column {len(before) + 1}"
+    where = f"{source} {line + len(above)}, column {len(before) + 1}"
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
-    terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
+    terminals = {rule.name: rule.pattern.value for rule in _get_parser().terminals} | _IN_WORDS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return BenchmarkError(f"{place}: got {came}, expected {' or '.join(names)}")
+    return BenchmarkError(f"{where}: got {came}, expected {' or '.join(names)}")
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -203,11 +203,11 @@ def validate_questionnaire(questionnaire: Any) -> None:
     """
     from jsonschema.exceptions import best_match
 
-    error = best_match(_validator().iter_errors(questionnaire))
+    error = best_match(_get_validator().iter_errors(questionnaire))
     if error is not None:
-        place = "".join(f"[{part!r}]" for part in error.absolute_path)
+        where = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
-        raise BenchmarkError(f"questionnaire{place}: {reason}; see questionnaire.schema.json")
+        raise BenchmarkError(f"questionnaire{where}: {reason}; see questionnaire.schema.json")
     _require_sum("level_weight over L1..L4", [questionnaire[n]["level_weight"] for n in LEVELS])
     for name in LEVELS:
         pairs = questionnaire[name]["questions"]
@@ -224,7 +224,7 @@ def _require_sum(what: str, weights: list[float]) -> None:
 
 
 @functools.cache
-def _validator():
+def _get_validator():
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(read_json(Path(__file__).with_name("questionnaire.schema.json")))

@@ -85,16 +85,16 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import find_local_folder
-    from pqpp_datasets.sources import release
+    from pqpp_datasets.sources import get_release
     from pqpp_files.hashes import hash_file
 
     benchmark = BENCHMARKS["richhf"]
     folder = find_local_folder(benchmark, None if data_dir is None else str(data_dir))
     if folder is None:  # each download is verified
         return True
-    published = release(benchmark.folders[0])
+    published = get_release(benchmark.folders[0])
     names = [part.split("[")[0].strip() for part in split.split("+")]  # "train[:10%] + test"
-    sources = {p: published.file(p) for name in names for p in benchmark.files(folder, name)}
+    sources = {p: published.find_file(p) for name in names for p in benchmark.files(folder, name)}
     return all(
         source and (folder / path).is_file() and hash_file(folder / path) == source.sha256
         for path, source in sources.items()

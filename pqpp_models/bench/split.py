@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import (
     Target,
-    drop_duplicate_targets,
+    drop_single_means,
     get_targets,
     is_number,
     sort_targets,
@@ -114,7 +114,7 @@ class Split:
             raise PredictorError(
                 f"{self.config} has no known target; name columns of scores with `targets`"
             )
-        distinct = drop_duplicate_targets(known)
+        distinct = drop_single_means(known)
         if set(distinct) & set(predicted) or not set(known) & set(predicted):
             known = list(distinct)
         return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.training.reading import reading
-from pqpp_datasets.target_columns import drop_duplicate_targets, get_measure, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID, read_prompts
@@ -81,7 +81,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
     known = get_targets(table.features)
-    recipe.targets = recipe.targets or list(drop_duplicate_targets(known))
+    recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
             f"{recipe.dataset} names no target and has no column <model>_<measure>: "

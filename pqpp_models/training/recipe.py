@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
-from pqpp_datasets.target_columns import drop_duplicate_targets, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.options.option import Options, option
 from pqpp_models.targets import resolve_targets
 
@@ -30,7 +30,7 @@ class TargetOptions(Options):
         dataset = getattr(self, "dataset", "pqpp")
         listed = BENCHMARKS.get(getattr(self, "subset", None) or dataset)
         if listed is not None and (dataset == "pqpp" or dataset in BENCHMARKS):
-            self.targets = list(drop_duplicate_targets(get_targets(listed.features({}))))
+            self.targets = list(drop_single_means(get_targets(listed.features({}))))
 
 
 @dataclass(kw_only=True)

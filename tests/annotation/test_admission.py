@@ -31,7 +31,7 @@ def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
             own = [p for p in own if p % 4 == 0]
         for p in own:
             for image in images:
-                level = one.level(truth[p, image], len(labels), draw)
+                level = one.draw_label(truth[p, image], len(labels), draw)
                 model = image.partition("_")[0]
                 about = {"prompt_id": f"p{p}", "prompt": f"prompt {p}", "model": model}
                 about["purpose"] = "control" if p % 4 == 0 else "work"

@@ -28,7 +28,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
     assert (study.control.every, study.completion.code) == (4, "ABC")
     assert study.consent == "Do you agree? نعم" and "نعم" in (tmp_path / "study.yaml").read_text()
     text = (tmp_path / "study.yaml").read_text()
-    assert yaml.safe_load(text) == study.config()
+    assert yaml.safe_load(text) == study.to_config()
     assert "# whose votes count" in text
 
 
@@ -103,7 +103,7 @@ def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
     study = small_study(tmp_path)
     (tmp_path / "study.yaml").unlink()  # which comes last
     again = small_study(tmp_path)
-    assert again.config() == study.config()
+    assert again.to_config() == study.to_config()
     store = open_store(again)
     add_person(store, "ann")  # whose answers may follow
     store.close()

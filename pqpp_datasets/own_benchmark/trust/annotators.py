@@ -57,7 +57,7 @@ class SharedVotes:
     others: np.ndarray
     annotators: int
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def total(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum something over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
@@ -66,7 +66,7 @@ class SharedVotes:
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
 
-    def errors(self, rests: np.ndarray) -> np.ndarray:
+    def estimate_errors(self, rests: np.ndarray) -> np.ndarray:
         """Return the standard error of the mean of an annotator's rests, which have mean 0.
 
         Those of one group of prompts are summed first; of fewer than three groups nothing is
@@ -80,9 +80,9 @@ class SharedVotes:
         number = np.count_nonzero(number, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 2, np.sqrt(spread) / self.sums(), np.inf)
+            return np.where(number > 2, np.sqrt(spread) / self.total(), np.inf)
 
-    def correlations(
+    def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return how each annotator's votes correlate with something, and the standard errors.
@@ -93,19 +93,19 @@ class SharedVotes:
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
         least = 1e-9 * float(np.abs(value).max(initial=0.0))
-        number = self.sums()
+        number = self.total()
         with np.errstate(invalid="ignore", divide="ignore"):
             for _ in range(2):  # the second time takes the rounding's rest
-                x, y = (z - (self.sums(z) / number)[self.annotator] for z in (x, y))
-            spread = [np.sqrt(self.sums(z * z) / number) for z in (x, y)]
+                x, y = (z - (self.total(z) / number)[self.annotator] for z in (x, y))
+            spread = [np.sqrt(self.total(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
-            raw = self.sums(x * y) / number
+            raw = self.total(x * y) / number
             constant = (spread[0] <= least) & (spread[1] > least)
             r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
             if not with_errors:
                 return r, np.full(self.annotators, np.nan)
             rests = x * y - raw[self.annotator] * (x * x + y * y) / 2
-            error = self.errors(np.where(np.isfinite(rests), rests, 0.0))
+            error = self.estimate_errors(np.where(np.isfinite(rests), rests, 0.0))
             return r, np.where(constant, 1 / np.sqrt(number), error)
 
 
@@ -157,12 +157,12 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
-    enough = votes.sums() >= _LEAST_SHARED
+    enough = votes.total() >= _LEAST_SHARED
     for number in range(1, _ROUNDS + 1):
-        own = weight[votes.annotator]  # of the others, the weighted mean
-        total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
+        mine = weight[votes.annotator]  # of the others, the weighted mean
+        total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (mine * value, mine))
         others = total / weights
-        agreement, error = votes.correlations(value, others, number == _ROUNDS)
+        agreement, error = votes.correlate(value, others, number == _ROUNDS)
         seen = enough & np.isfinite(agreement)
         positive = np.maximum(np.nan_to_num(agreement), 0.0)
         positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
@@ -278,9 +278,9 @@ def compare_annotators(
     code = np.searchsorted(values, value).astype(np.int32)
     votes = np.bincount(annotator, minlength=annotators)
     cells = (np.ones(len(code), np.int64), (annotator, code))
-    given = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
-    label = np.ravel(given.argmax(axis=1))  # older scipy gives these as matrices
-    share = np.ravel(given.max(axis=1).toarray()) / np.maximum(votes, 1)
+    value_counts = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
+    label = np.ravel(value_counts.argmax(axis=1))  # older scipy gives these as matrices
+    share = np.ravel(value_counts.max(axis=1).toarray()) / np.maximum(votes, 1)
     times = None
     if seconds is not None:
         medians = pd.Series(seconds).groupby(annotator).median()
@@ -292,8 +292,8 @@ def compare_annotators(
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
-        own = values[code]
-        agreement, error = overlap.correlations(own, overlap.average_others(own))
+        own_value = values[code]
+        agreement, error = overlap.correlate(own_value, overlap.average_others(own_value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
         agreement, error = _compare_by_kappa(overlap, [code.astype(np.float64)])
@@ -311,7 +311,7 @@ def compare_annotators(
         rows = np.flatnonzero(label[overlap.annotator] == index)
         given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
         against[rows] = (given_it - (code[rows] == index)) / overlap.others[rows]
-    stubborn = (share >= _ONE_LABEL) & (overlap.sums(against < 0.5) >= _LEAST_SHARED)
+    stubborn = (share >= _ONE_LABEL) & (overlap.total(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -329,11 +329,11 @@ def compare_annotators(
             **facts,
         )
         if share[index] >= _ONE_LABEL:
-            own = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
-            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own)
+            own_value = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
+            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own_value)
         reasons[index] = reason
     if level == "interval":
-        reasons = [*map(_other_scales(annotator, value).get, range(annotators), reasons)]
+        reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
@@ -342,24 +342,24 @@ def compare_annotators(
     )
 
 
-def _other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
+def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     """Say who votes beside the others' range, as on a scale of one's own.
 
     Nine tenths of the votes lie below what nine tenths of the usual other's lie above, or the other
     way round; of fewer than ten votes nothing is said.
     """
     votes = pd.Series(value).groupby(annotator)
-    known = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
-    ends, said = known.to_numpy(), dict[int, str]()
+    ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
+    ends, reasons = ranges.to_numpy(), dict[int, str]()
     for number in range(len(ends) if len(ends) > 1 else 0):
         low, high = ends[number]
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
-            said[known.index[number]] = Reason(
+            reasons[ranges.index[number]] = Reason(
                 "votes mostly %(low)g to %(high)g, the others %(few)g to %(many)g: another scale?",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
-    return said
+    return reasons
 
 
 def _compare_by_kappa(
@@ -373,16 +373,16 @@ def _compare_by_kappa(
     who always gives one label.
     """
     apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
-    number = votes.sums()
+    number = votes.total()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
             theirs, squares = votes.average_others(own), votes.average_others(own * own)
             apart += own * own - 2 * own * theirs + squares
-            expected += (votes.sums(own * own) + votes.sums(squares)) / number
-            expected -= 2 * votes.sums(own) * votes.sums(theirs) / number**2
-        mean = votes.sums(apart) / number
+            expected += (votes.total(own * own) + votes.total(squares)) / number
+            expected -= 2 * votes.total(own) * votes.total(theirs) / number**2
+        mean = votes.total(apart) / number
         expected = np.where(expected > 1e-12, expected, np.nan)
-        return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
+        return 1 - mean / expected, votes.estimate_errors(apart - mean[votes.annotator]) / expected
 
 
 @dataclass(frozen=True)
@@ -443,14 +443,14 @@ def compare_voters(
         first, ties = taken / sides, 1 - sides / votes
     reasons = []
     for index, reason in enumerate(shared.reasons):
-        side = _side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
+        side = _get_side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
         # The commonest label is that of no side.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
     return PairAgreements(shared, first, ties, reasons)
 
 
-def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
+def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
     """Say that a voter takes one side where the others do not; empty if that is not so."""
     from scipy import stats
 

@@ -180,8 +180,8 @@ def get_agreement(
     firsts = [np.unique(codes, return_index=True)[1] for codes in (cell, item, rows, unit, who)]
     is_panel = cells == np.vdot(*(np.bincount(base[first]) for first in firsts[3:]))
     found = estimate_variances(value, base, levels, prompt % _GROUPS)
-    parts = np.zeros((len(found), len(PARTS)))
-    parts[:, apart] = found
+    variances = np.zeros((len(found), len(PARTS)))
+    variances[:, apart] = found
     annotators, of_images, of_votes = (
         float(1 / np.mean(1 / np.bincount(unit[first]))) for first in firsts[:3]
     )
@@ -196,15 +196,15 @@ def get_agreement(
             figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
     size = annotators, of_images, of_votes
     freedom = people - int(base.max()) - 1
-    agreement = Agreement({}, {}, parts, size, units, freedom, is_panel, units < cells)
+    agreement = Agreement({}, {}, variances, size, units, freedom, is_panel, units < cells)
     others: dict[str, Estimate] = {}
     if units < cells:
         whole, of_vote = f"ICC of {of_votes:.3g} votes", "ICC of a vote"
         figures[whole], others[of_vote] = map(agreement.reliability, (size, (1, 1, 1)))
         for name, one in ((whole, size), (of_vote, (1, 1, 1))) if is_panel else ():
             others[f"{name}, strictness counted"] = agreement.reliability(one, strictness=True)
-    known = {name: found for name, found in figures.items() if math.isfinite(found[0])}
-    return replace(agreement, figures=known, others=others)
+    finite = {name: found for name, found in figures.items() if math.isfinite(found[0])}
+    return replace(agreement, figures=finite, others=others)
 
 
 def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
@@ -302,8 +302,8 @@ def estimate_variances(
     squares[-1] = value @ value - np.append(0, np.bincount(out, value * value))
     over_base = np.moveaxis(expected[1:] - expected[0], 0, 1)
     inverse = np.linalg.pinv(over_base, rcond=1e-12)
-    parts = np.einsum("gij,jg->gi", inverse, squares[1:] - squares[0])
-    return parts[:1] if group is None else parts
+    variances = np.einsum("gij,jg->gi", inverse, squares[1:] - squares[0])
+    return variances[:1] if group is None else variances
 
 
 def _number_cells(
@@ -311,11 +311,11 @@ def _number_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number what differs in either column; return the numbers, and both columns of each."""
     for fine in (other, codes):  # one may tell the other
-        told = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
-        for column, of_fine in zip((codes, other), told, strict=True):
+        pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
+        for column, of_fine in zip((codes, other), pair, strict=True):
             of_fine[fine] = column
-        if all((of[fine] == column).all() for of, column in zip(told, (codes, other), strict=True)):
-            return fine, told[0], told[1]
+        if all((of[fine] == column).all() for of, column in zip(pair, (codes, other), strict=True)):
+            return fine, pair[0], pair[1]
     width = int(other.max()) + 1
     number, keys = pd.factorize(codes * np.int64(width) + other)
     return number, keys // width, keys % width

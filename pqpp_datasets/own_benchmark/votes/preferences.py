@@ -100,7 +100,7 @@ class Preferences:
         agreement = f"Voters agree on a pair of images by a Krippendorff's alpha of {interval}"
         return find_conflict(value, "voters") + agreement
 
-    def lines(self) -> list[str]:
+    def describe_models(self) -> list[str]:
         """Say the strengths, a line a model."""
         return [
             f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
@@ -185,7 +185,7 @@ def _read_choices(
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
     table.refuse("model_b", same, "as model_a; two models are compared")
     scale = _get_choice_scale(table, options)
-    rows["choice"] = _without_names(rows, scale)
+    rows["choice"] = _replace_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
     value = parse_labels(table, "choice", scale, options.blank)
     pair = {
@@ -203,9 +203,9 @@ def _read_choices(
             table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
         )
     table.raise_faults()
-    prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
+    prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    value = np.where(rows["swapped"], -own, own)
+    value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators: agreement cannot be checked")
@@ -213,7 +213,7 @@ def _read_choices(
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
     seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    agreements = compare_voters(annotator, item, prompt, own, turned, voters, seconds)
+    agreements = compare_voters(annotator, item, prompt, stated, turned, voters, seconds)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
@@ -254,7 +254,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
     return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
 
 
-def _without_names(rows: Any, scale: Scale) -> Any:
+def _replace_names(rows: Any, scale: Scale) -> Any:
     """Return the choices with a word of the scale where the name of the row's model stands.
 
     A name that is itself a word of the scale, like `a`, stays that word.
@@ -295,7 +295,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     rows = table.rows
     if options.blank == "refuse":
         table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
-    rank = table.values("rank", to_number, "expected 0 or above, the lowest for the best")
+    rank = table.parse_values("rank", to_number, "expected 0 or above, the lowest for the best")
     table.refuse("rank", np.flatnonzero(rank < 0), "expected 0 or above")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]

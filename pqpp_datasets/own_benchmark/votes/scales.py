@@ -148,8 +148,8 @@ def read_scale(path: str | Path) -> Scale:
     """
     content: dict[str, Any]
     if str(path).startswith("{"):
-        given = parse_json(str(path), "`labels`", BenchmarkError)
-        content = {"labels": {label: str(value) for label, value in given.items()}}
+        parsed = parse_json(str(path), "`labels`", BenchmarkError)
+        content = {"labels": {label: str(value) for label, value in parsed.items()}}
     else:
         content = read_yaml(path, error=BenchmarkError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
@@ -219,7 +219,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
-        names.append(_find_range(keys))
+        names.append(_suggest_range(keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
@@ -238,13 +238,13 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     if len(odd) > len(labels) / 2:  # else mistyped
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
-        told = _format_map(labels, numbers.__getitem__)
-        remedy = f"give `scale` {_find_range(keys)}, or say what each means: {told}"
+        label_map = _format_map(labels, numbers.__getitem__)
+        remedy = f"give `scale` {_suggest_range(keys)}, or say what each means: {label_map}"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
-def _find_range(labels: Iterable[str]) -> str:
+def _suggest_range(labels: Iterable[str]) -> str:
     """Return the first usual range that contains all labels, for the user to check."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
@@ -255,8 +255,8 @@ def _find_range(labels: Iterable[str]) -> str:
 
 def _guess_side(text: str) -> float | str:
     """Guess the choice that a text means, to be checked: 1, -1, 0 for a tie, else ?."""
-    known = WORDS["choices"] | WORDS["number forms"]["place"]
-    sides = {known[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in known}
+    words = WORDS["choices"] | WORDS["number forms"]["place"]
+    sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 

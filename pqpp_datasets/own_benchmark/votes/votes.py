@@ -97,8 +97,8 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         BenchmarkError: Someone voted twice on one image, or in two roles; names the row.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
-    known = "annotator" in rows
-    if known:
+    named = "annotator" in rows
+    if named:
         keys = [NUMBER, "model", "image", "annotator"]
         rows = keep_one_vote(table, rows, keys, "this judgment", options.repeats)
         people, control = rows["annotator"], rows["control"]
@@ -117,7 +117,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         prompt=columns[NUMBER],
         model=codes["model"],
         image=codes["image"],
-        annotator=codes["annotator"] if known else rows.groupby(item).cumcount().to_numpy(np.int32),
+        annotator=codes["annotator"] if named else rows.groupby(item).cumcount().to_numpy(np.int32),
         item=item,
         first=first,
         value=columns["value"],
@@ -127,7 +127,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         model_names=names["model"],
         image_names=names["image"],
         annotator_names=names.get("annotator", []),
-        has_annotators=known,
+        has_annotators=named,
         scale=scale,
         is_ready=options.is_ready,
         notes=(*table.notes, *_list_unknown(table, rows, options)),

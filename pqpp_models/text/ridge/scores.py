@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.target_columns import drop_duplicate_targets, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.open_input import is_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
@@ -73,7 +73,7 @@ def read_score_table(
         dataset, subset, split, data_dir, column=column, usual_splits=["train"]
     )
     declared = get_targets(rows.features)
-    names = _choose_columns(dataset, targets, rows.column_names, drop_duplicate_targets(declared))
+    names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
         raise PredictorError(

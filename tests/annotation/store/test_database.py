@@ -144,7 +144,7 @@ def test_a_backup_while_people_work_is_whole(store, tmp_path):
     last = open_store(backup(store, tmp_path / "last.db"))
     assert list(get_votes(last)) == list(get_votes(store))
     assert rows(last, tables.Person) == rows(store, tables.Person)
-    assert last.study.config() == store.study.config()
+    assert last.study.to_config() == store.study.to_config()
     assert do_all(last, add_person(last, "another").id) == []
     for one in (first, last):
         one.close()
